@@ -1,0 +1,38 @@
+"""What noregret raises: one readable line that says what was wrong, where, and what was expected."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class NoRegretError(Exception):
+    """Base of every error that noregret raises on purpose."""
+
+
+class InputError(NoRegretError, ValueError):
+    """A value that cannot be used; the message names the entry, the value and what was expected."""
+
+
+class InfeasibleError(InputError):
+    """No policy meets the constraints; the message names the reachable range."""
+
+
+class FileError(NoRegretError, OSError):
+    """A file that cannot be read or written."""
+
+
+class OracleError(NoRegretError):
+    """The oracle's own checks disagree; its answer would not be exact."""
+
+
+class NumericalError(NoRegretError):
+    """A number of a run stopped being finite; the message names episode, step and quantity."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """An error for a name that is not in ``known``, with the closest one suggested."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(known)})")

@@ -1,0 +1,1 @@
+"""Problems: the worlds to learn in."""
