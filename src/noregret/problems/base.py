@@ -15,7 +15,7 @@ A learner is given :attr:`TabularCMDP.spec`: horizon, sizes, thresholds, start, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -93,7 +93,6 @@ class Spec:
         return self.n_states * self.n_actions if self.features is None else int(self.features.shape[2])
 
 
-@dataclass(frozen=True, eq=False)
 class TabularCMDP:
     """A constrained Markov decision process on finite states, validated and read-only.
 
@@ -119,14 +118,14 @@ class TabularCMDP:
     g: Array
     b: Array
     mu: Array
-    features: Array | None = field(default=None, kw_only=True)
-    available: Mask = field(default=None, kw_only=True)  # type: ignore[assignment]
-    noise: Noise | None = field(default=None, kw_only=True)
-    name: str = field(default="cmdp", kw_only=True)
-    constraint_names: tuple[str, ...] = field(default=(), kw_only=True)
-    senses: tuple[Sense, ...] = field(default=(), kw_only=True)
-    r_next: Array | None = field(default=None, init=False)
-    g_next: Array | None = field(default=None, init=False)
+    features: Array | None
+    available: Mask
+    noise: Noise | None
+    name: str
+    constraint_names: tuple[str, ...]
+    senses: tuple[Sense, ...]
+    r_next: Array | None
+    g_next: Array | None
 
     def __init__(
         self,
@@ -165,16 +164,13 @@ class TabularCMDP:
         bad = [s for s in senses_ if s not in (">=", "<=")]
         if bad:
             raise InputError(f"senses contains {bad[0]!r}; expected '>=' or '<='")
-        parts: dict[str, Any] = {
-            "P": P_, "r": r_, "g": g_, "b": b_, "mu": _start(mu, S), "available": mask, "r_next": r_next, "g_next": g_next,
-            "features": None if features is None else check_features(features, S, A),
-        }  # fmt: skip
-        for key, value in parts.items():
-            if value is not None:
-                value.setflags(write=False)
-            object.__setattr__(self, key, value)
-        for key, value in {"noise": noise, "name": name, "constraint_names": names, "senses": senses_}.items():
-            object.__setattr__(self, key, value)
+        self.P, self.r, self.g, self.b, self.mu, self.available = P_, r_, g_, b_, _start(mu, S), mask
+        self.r_next, self.g_next = r_next, g_next
+        self.features = None if features is None else check_features(features, S, A)
+        self.noise, self.name, self.constraint_names, self.senses = noise, name, names, senses_
+        for array in vars(self).values():
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
 
     @classmethod
     def with_constraints(
@@ -279,7 +275,7 @@ def _mask(available: ArrayLike | None, H: int, S: int, A: int) -> Mask:
         raise InputError(f"available has shape {mask.shape}; expected {(H, S, A)} or {(S, A)}")
     mask = np.array(np.broadcast_to(mask, (H, S, A)))
     if not mask.any(axis=2).all():
-        h, s = _first(~mask.any(axis=2))
+        h, s = _first(np.asarray(~mask.any(axis=2)))
         raise InputError(f"available[{h}, {s}] has no available action; expected at least one")
     return mask
 
@@ -294,7 +290,6 @@ def _transitions(P: Array, mask: Mask) -> Array:
     if wrong.any():
         index = _first(wrong)
         raise InputError(f"{_entry('P', index)} sums to {sums[index]:.9g}; expected 1")
-    H, S, A, _ = P.shape
     sums[~mask] = 1.0
     P /= sums[..., None]
     h, s, a = np.nonzero(~mask)
@@ -353,7 +348,7 @@ def _start(mu: ArrayLike, S: int) -> Array:
         state = np.asarray(mu)
         if not np.issubdtype(state.dtype, np.integer) or not 0 <= int(state) < S:
             raise InputError(f"mu is {mu!r}; expected a state 0..{S - 1} or a distribution over {S} states")
-        return np.eye(S)[int(state)]
+        return np.asarray(np.eye(S)[int(state)])
     start = _floats("mu", mu)
     if start.shape != (S,):
         raise InputError(f"mu has shape {start.shape}; expected ({S},)")
