@@ -1,0 +1,101 @@
+"""Problems on disk: one .npz file with plain arrays, never a pickle.
+
+Arrays: ``P r g b mu`` as :class:`~noregret.problems.base.TabularCMDP` takes them, and, where wanted, ``features``
+(also accepted as ``phi``), ``available``, ``noise``, ``constraint_names`` and ``senses``. A loaded problem's name is
+the path it came from, so that its name rebuilds it.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+import warnings
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noregret.errors import FileError, InputError
+from noregret.problems.base import TabularCMDP
+
+REQUIRED = ("P", "r", "g", "b", "mu")
+OPTIONAL = ("features", "phi", "available", "noise", "constraint_names", "senses")
+
+
+def load(path: str | os.PathLike[str]) -> TabularCMDP:
+    """Read the problem in the .npz file ``path``; a file that is not one is refused with its name and the reason."""
+    arrays = _read(path)
+    missing = [key for key in REQUIRED if key not in arrays]
+    if missing:
+        raise FileError(f"{path}: array {missing[0]!r} is missing; expected {', '.join(REQUIRED)}")
+    if "features" in arrays and "phi" in arrays:
+        raise FileError(f"{path}: both 'features' and 'phi' are given; expected one of them")
+    unknown = sorted(set(arrays) - set(REQUIRED) - set(OPTIONAL))
+    if unknown:
+        warnings.warn(f"{path}: array {unknown[0]!r} is not part of a problem and is ignored", stacklevel=3)
+    options: dict[str, Any] = {"features": arrays.get("features", arrays.get("phi"))}
+    options["available"] = arrays.get("available")
+    options["noise"] = str(arrays["noise"]) if "noise" in arrays else None
+    for key in ("constraint_names", "senses"):
+        options[key] = [str(word) for word in np.atleast_1d(arrays[key])] if key in arrays else ()
+    try:
+        return TabularCMDP(*(arrays[key] for key in REQUIRED), **options, name=os.fspath(path))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def save(problem: TabularCMDP, path: str | os.PathLike[str]) -> None:
+    """Write ``problem`` so that :func:`load` gives it back; the file is there whole, or not at all."""
+    path = Path(path)
+    if path.suffix != ".npz":
+        raise InputError(f"{path}: expected a name that ends with .npz")
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with open(partial, "xb") as file:
+            np.savez_compressed(file, **_arrays(problem))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise FileError(f"{path}: is not an .npz file")
+            keys = list(file.files)
+            return {key: _array(path, file, key) for key in keys}
+    except FileNotFoundError:
+        raise FileError(f"{path}: no such file") from None
+    except FileError:
+        raise
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise FileError(f"{path}: is not a readable .npz file: {error}") from None
+
+
+def _array(path: str | os.PathLike[str], file: Any, key: str) -> Any:
+    try:
+        return file[key]
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise FileError(f"{path}: array {key!r} cannot be read: {error}") from None
+
+
+def _arrays(problem: TabularCMDP) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
+        "P": problem.P,
+        "r": problem.r if problem.r_next is None else problem.r_next,
+        "g": problem.g if problem.g_next is None else problem.g_next,
+        "b": problem.b,
+        "mu": problem.mu,
+        "available": problem.available,
+        "constraint_names": np.array(problem.constraint_names),
+        "senses": np.array(problem.senses),
+    }
+    optional = {"features": problem.features, "noise": problem.noise}
+    return arrays | {key: np.asarray(value) for key, value in optional.items() if value is not None}

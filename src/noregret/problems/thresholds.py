@@ -1,0 +1,47 @@
+r"""Thresholds that bind: chosen between what the best rewards give and what the best utilities give.
+
+Let low_i be the value of utility i under a policy of highest reward (ties go to utility), and high_i its value under
+the even mixture of the m policies that maximise one utility each. With a fraction f in (0,1)
+
+.. math::  b_i = low_i + f\,(high_i - low_i) \;\text{ if } high_i > low_i, \quad\text{else } f\,high_i.
+
+The mixture meets every constraint with room to spare, so the problem is strictly feasible; and wherever
+high_i > low_i the policy of highest reward violates constraint i, so with one constraint that constraint binds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.problems.base import Array
+
+
+def binding(P: Array, r: Array, g: Array, mu: Array, fraction: float) -> Array:
+    """Thresholds b (m,) for utilities g (m,H,S,A) and rewards r (H,S,A), as the module says."""
+    m = len(g)
+    low = values(P, best(P, r, g.mean(axis=0)), g, mu)
+    high = np.mean([values(P, best(P, g[i], r), g, mu) for i in range(m)], axis=0)
+    return np.asarray(np.where(high > low, low + fraction * (high - low), fraction * high))
+
+
+def best(P: Array, f: Array, ties: Array) -> NDArray[np.int64]:
+    """A deterministic policy (H,S) of highest total ``f``; among actions equal to 1e-12, of highest total ``ties``."""
+    H, S, _, _ = P.shape
+    policy = np.zeros((H, S), dtype=np.int64)
+    V, W = np.zeros(S), np.zeros(S)
+    for h in reversed(range(H)):
+        Q, R = f[h] + P[h] @ V, ties[h] + P[h] @ W
+        near = Q >= Q.max(axis=1, keepdims=True) - 1e-12
+        policy[h] = np.where(near, R, -np.inf).argmax(axis=1)
+        V, W = Q[np.arange(S), policy[h]], R[np.arange(S), policy[h]]
+    return policy
+
+
+def values(P: Array, policy: NDArray[np.int64], g: Array, mu: Array) -> Array:
+    """V of every table of g (m,H,S,A) under a deterministic policy (H,S), from mu."""
+    m, H, S, _ = g.shape
+    V = np.zeros((m, S))
+    for h in reversed(range(H)):
+        V = g[:, h, np.arange(S), policy[h]] + V @ P[h, np.arange(S), policy[h]].T
+    return np.asarray(V @ mu)
