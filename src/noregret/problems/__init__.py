@@ -1,6 +1,16 @@
 """Problems: the worlds to learn in. ``names()`` lists them, ``load("name:key=value")`` builds one."""
 
-from noregret.problems import job_scheduling, linear_finite, random
+from noregret.problems import (
+    frozen_lake,
+    grid_world,
+    inventory,
+    job_scheduling,
+    linear_finite,
+    media_control,
+    queue,
+    random,
+    streaming,
+)
 from noregret.problems.base import Constraint, Spec, TabularCMDP
 from noregret.problems.npz import save
 from noregret.problems.registry import describe, load, names, register
@@ -10,11 +20,17 @@ __all__ = [
     "Spec",
     "TabularCMDP",
     "describe",
+    "frozen_lake",
+    "grid_world",
+    "inventory",
     "job_scheduling",
     "linear_finite",
     "load",
+    "media_control",
     "names",
+    "queue",
     "random",
     "register",
     "save",
+    "streaming",
 ]

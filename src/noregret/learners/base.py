@@ -1,0 +1,220 @@
+"""What every learner is to the outside: make it, ``plan`` a policy, ``observe`` an episode; and the registry of names.
+
+A learner sees a :class:`~noregret.problems.base.Spec` and episodes, nothing else. Its numbers live in ``_state``, a
+NamedTuple of arrays that the compiled loop works on; this class is the same learner for code that holds it in hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret.errors import InputError, unknown_name
+from noregret.kernels.dispatch import run_plan, run_update
+from noregret.problems.base import Array, Spec
+
+Numbers = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The policy of the next episode and the estimates it comes from (None where a learner has none)."""
+
+    policy: Array
+    Q_r: Array | None = None
+    Q_g: Array | None = None
+    V_r: Array | None = None
+    V_g: Array | None = None
+
+    def probabilities(self, step: int, states: ArrayLike) -> Array:
+        """π_step(·|x) for each of ``states``, shape (..., A)."""
+        return np.asarray(self.policy[step][np.asarray(states)])
+
+
+class Learner:
+    """Base of the compiled learners. A subclass sets ``name`` and makes ``_state`` in its constructor.
+
+    The constructor takes (spec, episodes, preset, slater_gap, features, **params) and refuses what it does not know.
+    ``constants`` says which numbers are in use, ``explain`` where each comes from.
+    """
+
+    name: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    presets: ClassVar[tuple[str, ...]] = ("theory", "practical")
+
+    spec: Spec
+    episodes: int
+    preset: str
+    constants: dict[str, Any]
+    explain: dict[str, str]
+    _state: Any
+    _planned: bool = False
+
+    def plan(self) -> Plan:
+        """The policy of the next episode; asking twice changes nothing."""
+        self._ensure_planned()
+        return Plan(policy=self._state.policy.copy(), **self._estimates())
+
+    def observe(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike) -> None:
+        """Learn from one episode played with the current plan.
+
+        Args:
+            states: (H+1,) states visited, the last one after the last action.
+            actions: (H,) actions taken.
+            rewards: (H,) rewards received.
+            utilities: (m,H) utilities received, or (H,) when there is one.
+        """
+        x, a, observed = self._checked(states, actions, rewards, utilities)
+        self._ensure_planned()
+        run_update(self._state, x, a, observed)
+        self._planned = False
+
+    @property
+    def dual(self) -> Array:
+        """Y, the price of each constraint, (m,)."""
+        return np.array(self._state.Y)
+
+    def state(self) -> dict[str, Numbers]:
+        """Everything that changes while learning, as plain arrays; :meth:`restore` takes it back."""
+        return {key: value.copy() for key, value in flatten(self._state).items()}
+
+    def restore(self, state: dict[str, Numbers]) -> None:
+        """Continue from what :meth:`state` gave for a learner made with the same arguments."""
+        own = flatten(self._state)
+        if own.keys() != state.keys():
+            odd = sorted(own.keys() ^ state.keys())[0]
+            raise InputError(f"state of {self.name!r} disagrees on entry {odd!r}; expected {sorted(own)}")
+        for key, array in own.items():
+            given = np.asarray(state[key])
+            if given.shape != array.shape or given.dtype != array.dtype:
+                raise InputError(
+                    f"state[{key!r}] has shape {given.shape} and type {given.dtype}; expected {array.shape}, {array.dtype}"
+                )
+        for key, array in own.items():
+            array[...] = state[key]
+        self._planned = False
+
+    def _ensure_planned(self) -> None:
+        if not self._planned:
+            run_plan(self._state)
+            self._planned = True
+
+    def _estimates(self) -> dict[str, Array]:
+        """Q_r, Q_g, V_r, V_g for :class:`Plan`, of learners whose state has Q (H,1+m,S,A) and V (H+1,1+m,S)."""
+        if not hasattr(self._state, "Q"):
+            return {}
+        Q, V = self._state.Q, self._state.V
+        return {
+            "Q_r": Q[:, 0].copy(), "Q_g": np.moveaxis(Q[:, 1:], 1, 0).copy(),
+            "V_r": V[:, 0].copy(), "V_g": np.moveaxis(V[:, 1:], 1, 0).copy(),
+        }  # fmt: skip
+
+    def _checked(
+        self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        spec = self.spec
+        H, m = spec.horizon, spec.n_constraints
+        x, a = _integers("states", states, H + 1, spec.n_states), _integers("actions", actions, H, spec.n_actions)
+        allowed = spec.available[np.arange(H), x[:H], a]
+        if not allowed.all():
+            h = int(np.argmin(allowed))
+            raise InputError(f"actions[{h}] is {a[h]}; it is not available in state {x[h]} at step {h}")
+        g = np.asarray(utilities, dtype=np.float64)
+        g = g[None] if g.ndim == 1 else g
+        observed = np.empty((H, 1 + m))
+        for name, value, shape in (("rewards", np.asarray(rewards, dtype=np.float64), (H,)), ("utilities", g, (m, H))):
+            if value.shape != shape:
+                raise InputError(f"{name} has shape {value.shape}; expected {shape}")
+            if not (np.isfinite(value) & (value >= -1e-6) & (value <= 1 + 1e-6)).all():
+                index = tuple(np.argwhere(~((value >= -1e-6) & (value <= 1 + 1e-6)))[0])
+                raise InputError(f"{name}{list(map(int, index))} is {value[index]}; expected a value in [0, 1]")
+        observed[:, 0], observed[:, 1:] = rewards, g.T
+        return x, a, observed
+
+
+def _integers(name: str, value: ArrayLike, length: int, bound: int) -> NDArray[np.int64]:
+    array = np.asarray(value)
+    if array.shape != (length,) or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"{name} has shape {array.shape} and type {array.dtype}; expected {length} integers")
+    bad = (array < 0) | (array >= bound)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InputError(f"{name}[{i}] is {array[i]}; expected 0..{bound - 1}")
+    return array.astype(np.int64)
+
+
+def flatten(state: Any, prefix: str = "") -> dict[str, Numbers]:
+    """The arrays of a (nested) NamedTuple by dotted name; numbers fixed at construction are left out."""
+    found: dict[str, Numbers] = {}
+    for key, value in state._asdict().items():
+        if hasattr(value, "_asdict"):
+            found |= flatten(value, f"{prefix}{key}.")
+        elif isinstance(value, np.ndarray):
+            found[prefix + key] = value
+    return found
+
+
+_learners: dict[str, type[Learner]] = {}
+
+
+def register(learner: type[Learner]) -> type[Learner]:
+    """Make a learner known by its ``name``; a decorator, open to third parties."""
+    _learners[learner.name] = learner
+    return learner
+
+
+def names() -> list[str]:
+    """All learners that :func:`make` knows."""
+    return sorted(_learners)
+
+
+def get(name: str) -> type[Learner]:
+    """The class of a learner."""
+    if name not in _learners:
+        raise unknown_name("learner", name, _learners)
+    return _learners[name]
+
+
+def make(
+    name: str,
+    spec: Spec,
+    *,
+    episodes: int,
+    preset: str = "practical",
+    features: ArrayLike | None = None,
+    slater_gap: float | None = None,
+    **params: Any,
+) -> Learner:
+    """Make a learner.
+
+    Args:
+        name: one of :func:`names`.
+        spec: what it may know of the problem, ``problem.spec``.
+        episodes: K, how many episodes it will play; several constants depend on it.
+        preset: where its constants come from, "practical" (default), "theory", for some also "paper".
+        features: φ (S,A,d); None for the problem's own, or one-hot when it has none.
+        slater_gap: what is known of γ, or None.
+        params: constants that override the preset's.
+    """
+    cls = get(name)
+    check_episodes(episodes)
+    if preset not in cls.presets:
+        raise unknown_name(f"preset of {name}", preset, cls.presets)
+    if isinstance(slater_gap, str):
+        raise InputError(
+            f"slater_gap is {slater_gap!r}; a learner alone has no oracle: pass a number (run() takes 'oracle')"
+        )
+    if slater_gap is not None and not (np.isfinite(slater_gap) and slater_gap > 0):
+        raise InputError(f"slater_gap is {slater_gap}; expected a positive number or None")
+    factory: Callable[..., Learner] = cls
+    return factory(spec, episodes=int(episodes), preset=preset, features=features, slater_gap=slater_gap, **params)
+
+
+def check_episodes(episodes: Any) -> None:
+    """Refuse a K that is not a positive whole number."""
+    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 1:
+        raise InputError(f"episodes is {episodes!r}; expected a whole number, at least 1")

@@ -1,0 +1,129 @@
+r"""Algorithm 1 of Ghosh, Zhou and Shroff (NeurIPS 2022): model-free primal-dual LSVI with a soft-max policy.
+
+Let α be the inverse temperature, β the bonus, η the dual step, ξ the dual's cap, λ the ridge, ζ the tightening; j runs over
+the reward r and the utilities g_1..g_m. Before episode k, for h = H..1 (V_{j,H+1} = 0):
+
+    Λ_h    ←  λI + Σ_τ φ_τ φ_τᵀ                                                       (l. 5)
+    w_{j,h} ←  Λ_h⁻¹ Σ_τ φ_τ [ j_τ + V_{j,h+1}(x'_τ) ]                                 (l. 6-7)
+    Q_{j,h} ←  min{ ⟨w_{j,h},φ⟩ + β ‖φ‖_{Λ_h⁻¹}, cap }                                 (l. 8-9)
+    π_h    ←  soft-max_α( Q_{r,h} + Σ_i Y_i Q_{g_i,h} )                               (l. 10)
+    V_{j,h} ←  ⟨π_h, Q_{j,h}⟩                                                         (l. 11-12)
+
+and after it  Y_i ← clip( Y_i + η (b_i + ζ − V_{g_i,1}(x_1)), 0, ξ )                   (l. 18).
+
+One utility and ζ = 0 are the paper's Algorithm 1, ζ > 0 its Theorem 2, m > 1 its remark after eq. (2). What can be set apart
+from the printed form: ``cap`` ("H" as printed, or "H-h+1", with which a step of the proof holds that fails with H),
+``lower_clip`` (Q at least 0, which the proofs use and one-hot features give for free). See ``docs/algorithm1.md``.
+
+References:
+    Ghosh, Zhou, Shroff. Provably Efficient Model-Free Constrained RL with Linear Function Approximation. NeurIPS 2022.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret import presets
+from noregret.features import is_one_hot
+from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.gram import OneHotGram, TableGram, active, estimate, learn, one_hot_gram, table_gram
+from noregret.kernels.softmax import expected, soft_max
+from noregret.kernels.steps import dual_step, truncate
+from noregret.learners.base import Learner, register
+from noregret.problems.base import Array, Spec, check_features
+
+
+class PrimalDualState(NamedTuple):
+    """What the next episode needs. J = 1 + m objectives: the reward, then the utilities."""
+
+    gram: Any  # OneHotGram or TableGram: Λ and the data
+    Q: Array  # (H,J,S,A)
+    V: Array  # (H+1,J,S), zero at H
+    policy: Array  # (H,S,A)
+    Y: Array  # (m,)
+    b: Array  # (m,) thresholds, tightened by ζ
+    available: NDArray[np.bool_]  # (H,S,A)
+    cap: Array  # (H,)
+    floor: float  # 0, or −∞ without the lower clip
+    beta: float
+    alpha: float
+    eta: float
+    xi: float
+
+
+def plan(state: Any) -> None:
+    """Alg. 1, l. 4-13: from the last step to the first, regress, add the bonus, truncate, soft-max."""
+    for h in range(len(state.Q) - 1, -1, -1):  # l. 4
+        Q, V = state.Q[h], state.V[h]
+        estimate(state.gram, h, state.V[h + 1], state.beta, Q)  # l. 5-9: Λ, w, ⟨w,φ⟩ + β‖φ‖
+        for s in active(state.gram, h):
+            truncate(Q, s, state.floor, state.cap[h])  # l. 8-9: min{·, cap}
+            soft_max(Q, s, state.Y, state.alpha, state.available[h, s], state.policy[h, s])  # l. 10
+            expected(Q, s, state.policy[h, s], V)  # l. 11-12
+
+
+def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Alg. 1, l. 14-18: take in the episode, then the dual step with the estimate V_g that the episode was planned with."""
+    for h in range(len(actions)):
+        learn(state.gram, h, states[h], actions[h], observed[h], states[h + 1])  # l. 5 of the next episode
+    dual_step(state.Y, state.b, state.V[0, 1:, states[0]], state.eta, state.xi)  # l. 18
+
+
+@register
+class PrimalDualLSVI(Learner):
+    """``primal-dual-lsvi``: Algorithm 1 for one-hot features and for any φ on finitely many states."""
+
+    name: ClassVar[str] = "primal-dual-lsvi"
+    summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
+    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical")
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        episodes: int,
+        preset: str = "practical",
+        features: ArrayLike | None = None,
+        slater_gap: float | None = None,
+        **params: Any,
+    ) -> None:
+        H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
+        phi = spec.features if features is None else check_features(features, S, A)
+        one_hot = phi is None or is_one_hot(phi)
+        d = S * A if phi is None else phi.shape[2]
+        constants, explain = presets.primal_dual(
+            preset, H=H, A=A, d=d, m=m, K=episodes, slater_gap=slater_gap, **params
+        )
+        self.spec, self.episodes, self.preset = spec, episodes, preset
+        self.constants, self.explain = (
+            vars(constants) | {"features": "one-hot" if one_hot else f"table, d={d}"},
+            explain,
+        )
+        J, lam = 1 + m, constants.lam
+        gram: OneHotGram | TableGram
+        gram = one_hot_gram(H, S, A, J, lam) if one_hot or phi is None else table_gram(phi, H, J, lam)
+        self._state = state = PrimalDualState(  # l. 1
+            gram=gram,
+            Q=np.zeros((H, J, S, A)),
+            V=np.zeros((H + 1, J, S)),
+            policy=np.zeros((H, S, A)),
+            Y=np.zeros(m),
+            b=spec.thresholds + constants.zeta,
+            available=spec.available.copy(),
+            cap=np.full(H, float(H)) if constants.cap == "H" else np.arange(H, 0.0, -1.0),
+            floor=0.0 if constants.lower_clip else -np.inf,
+            beta=constants.beta,
+            alpha=constants.alpha,
+            eta=constants.eta,
+            xi=constants.xi,
+        )
+        # A state never visited at a step keeps these values: only its bonus counts, and ties give the uniform policy.
+        state.policy[:] = spec.available / spec.available.sum(axis=2, keepdims=True)
+        state.Q[:] = np.minimum(constants.beta / np.sqrt(lam), state.cap)[:, None, None, None]
+        state.V[:H] = state.Q[..., 0]
+
+
+register_kernels(PrimalDualState, plan, update)

@@ -1,0 +1,126 @@
+"""The numbers of Algorithm 1: three presets, one code. Each number comes with the reason it has.
+
+- ``theory``: Theorem 1 as printed (Theorem 2 where ζ > 0). Vacuous at any K one can run; it needs the Slater gap γ.
+- ``paper``: section 5 of the paper (γ = 1, ζ = 0.1, its α and η), with β and λ, which it does not report, chosen by us.
+- ``practical``: what works. The theorem's shape with constants that matter at K = 10⁴.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from noregret import theory
+from noregret.errors import InputError, unknown_name
+
+Cap = Literal["H", "H-h+1"]
+
+#: Chosen for the ``paper`` preset: the neighbours on a grid are shown by ``noregret paper``.
+PAPER_BETA = 1.0
+PAPER_SLATER_GAP = 1.0
+PAPER_ZETA = 0.1
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The constants of Algorithm 1, by the names of ``docs/symbols.md``."""
+
+    lam: float
+    beta: float
+    alpha: float
+    eta: float
+    xi: float
+    zeta: float
+    cap: Cap
+    lower_clip: bool
+
+
+#: What a user may give: the constants, and two knobs they are computed from.
+PARAMETERS = (*(f.name for f in fields(Constants)), "bonus_scale", "alpha_rule", "p")
+
+
+def primal_dual(
+    preset: str, *, H: int, A: int, d: int, m: int, K: int, slater_gap: float | None, **given: Any
+) -> tuple[Constants, dict[str, str]]:
+    """The constants of a preset with what the user ``given`` in their place, and where each comes from."""
+    for key in given:
+        if key not in PARAMETERS:
+            raise unknown_name("parameter of primal-dual-lsvi", key, PARAMETERS)
+    given = {key: value for key, value in given.items() if value is not None}
+    p, scale, rule = (
+        given.pop("p", 0.01),
+        _number("bonus_scale", given.pop("bonus_scale", 1.0)),
+        given.pop("alpha_rule", None),
+    )
+    why = {key: "given" for key in given}
+
+    def choose(key: str, value: Any, reason: str) -> Any:
+        if key not in why:
+            why[key] = reason
+        return given.get(key, value)
+
+    if preset == "theory":
+        if slater_gap is None:
+            raise InputError(
+                "slater_gap is None; preset 'theory' needs the Slater gap γ: a number (or 'oracle' in run)"
+            )
+        gap, rule = slater_gap, rule or "alg1"
+        zeta = choose("zeta", 0.0, "no tightening (Theorem 1)")
+        lam = choose("lam", 1.0, "λ = 1 (Theorem 1)")
+        beta = choose("beta", scale * theory.beta(d=d, H=H, K=K, A=A, p=p), f"bonus_scale·d·H·√ι with C₁=1, p={p}")
+        xi = choose(
+            "xi", theory.xi(H=H, slater_gap=gap, tightened=zeta > 0), f"{'4' if zeta > 0 else '2'}H/γ, γ={gap:.6g}"
+        )
+        eta = choose("eta", theory.eta(xi=xi, K=K, H=H), "ξ/√(KH²) (Alg. 1, l. 1)")
+        cap, clip = choose("cap", "H", "as printed (Alg. 1, l. 8-9)"), choose("lower_clip", False, "as printed")
+    elif preset == "paper":
+        gap, rule = slater_gap or PAPER_SLATER_GAP, rule or "experiment"
+        zeta = choose("zeta", PAPER_ZETA, "the ε = 0.1 of section 5, read as ζ")
+        beta = choose("beta", scale * PAPER_BETA, "not reported; chosen")
+        lam = choose("lam", (beta / H) ** 2, "not reported; (β/H)², so that an untried pair is worth exactly H")
+        xi = choose("xi", theory.xi(H=H, slater_gap=gap), f"2H/γ with γ={gap:.6g}")
+        eta = choose("eta", theory.eta(xi=xi, K=K, H=H), "2H/(γ√(KH²)) (section 5)")
+        cap, clip = choose("cap", "H", "as printed (Alg. 1, l. 8-9)"), choose("lower_clip", False, "as printed")
+    else:
+        gap, rule = slater_gap or 1.0, rule or "alg1"
+        zeta = choose("zeta", 0.0, "no tightening")
+        beta = choose("beta", scale * 0.3, "bonus_scale·0.3")
+        lam = choose("lam", (beta / H) ** 2, "(β/H)², so that an untried pair is worth exactly H")
+        xi = choose("xi", theory.xi(H=H, slater_gap=gap), "2H/γ" + ("" if slater_gap else ", γ unknown and taken as 1"))
+        eta = choose("eta", 5.0 / math.sqrt(K), "5/√K")
+        cap, clip = (
+            choose("cap", "H-h+1", "what H-h+1 steps can give (specs I-10)"),
+            choose("lower_clip", True, "values are ≥ 0"),
+        )
+    alpha = given.get("alpha")
+    if alpha is None or isinstance(alpha, str):
+        rule = alpha or rule
+        alpha, why["alpha"] = theory.alpha(rule, A=A, K=K, H=H, m=m, xi=xi, slater_gap=gap), f"rule {rule!r}"
+    constants = Constants(
+        lam=_number("lam", lam, above=0.0), beta=_number("beta", beta), alpha=_number("alpha", alpha, above=0.0, infinite=True),
+        eta=_number("eta", eta), xi=_number("xi", xi), zeta=_number("zeta", zeta), cap=cap, lower_clip=_flag("lower_clip", clip),
+    )  # fmt: skip
+    if constants.cap not in ("H", "H-h+1"):
+        raise InputError(f"cap is {cap!r}; expected 'H' or 'H-h+1'")
+    return constants, why
+
+
+def _number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
+    """A finite number that is at least 0, or more than ``above``."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}; expected a number") from None
+    low = number > above if above is not None else number >= 0.0
+    if not low or not (math.isfinite(number) or (infinite and number == math.inf)):
+        raise InputError(
+            f"{name} is {value!r}; expected a {'positive' if above is not None else 'non-negative'} number"
+        )
+    return number
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}; expected True or False")
+    return value

@@ -1,0 +1,84 @@
+"""What a run leaves: curves on a grid of episodes, and everything needed to say where they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.problems.base import Array
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Trials of one learner on one problem; each curve has a row per trial and a column per recorded episode.
+
+    ``regret`` = Σ(V* − V_r), ``hard_regret`` = Σ[V* − V_r]₊; ``violations`` = [Σ(b − V_g)]₊ and ``hard_violations`` =
+    Σ[b − V_g]₊ for each constraint, ``violation`` and ``hard_violation`` for the worst one. All values are exact. V* is the
+    optimum of the original thresholds; ``regret_tightened`` is against the optimum of b + ζ.
+    """
+
+    problem: str
+    learner: str
+    preset: str
+    constants: dict[str, Any]
+    seed: int
+    episodes: NDArray[np.int64]  # (n,)
+    regret: Array  # (trials,n)
+    hard_regret: Array  # (trials,n)
+    violations: Array  # (trials,n,m)
+    hard_violations: Array  # (trials,n,m)
+    dual: Array  # (trials,n,m)
+    optimal_value: float
+    tightened_value: float
+    optimal_dual: Array  # (m,)
+    slater_gap: float
+    slater_gap_used: float | None
+    episodes_requested: int
+    seconds: float
+    kernel_seconds: float
+    threads: int
+    explain: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def trials(self) -> int:
+        """How many independent trials."""
+        return len(self.regret)
+
+    @property
+    def violation(self) -> Array:
+        """[Σ(b − V_g)]₊ of the worst constraint, (trials,n)."""
+        return np.asarray(self.violations.max(axis=2))
+
+    @property
+    def hard_violation(self) -> Array:
+        """Σ[b − V_g]₊ of the worst constraint, (trials,n)."""
+        return np.asarray(self.hard_violations.max(axis=2))
+
+    @property
+    def regret_tightened(self) -> Array:
+        """Σ(V*(b+ζ) − V_r), (trials,n)."""
+        return np.asarray(self.regret - self.episodes * (self.optimal_value - self.tightened_value))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all requested episodes were played."""
+        return len(self.episodes) > 0 and int(self.episodes[-1]) == self.episodes_requested
+
+    @property
+    def episodes_per_second(self) -> float:
+        """Episodes played per second of wall time, over all trials."""
+        played = self.trials * (int(self.episodes[-1]) if len(self.episodes) else 0)
+        return played / self.seconds if self.seconds > 0 else 0.0
+
+    def __repr__(self) -> str:
+        """A one-line summary with the last recorded means."""
+        if not len(self.episodes):
+            return f"<RunResult {self.learner} on {self.problem}: stopped before the first recorded episode>"
+        state = "" if self.complete else f" (stopped; {self.episodes_requested} were requested)"
+        return (
+            f"<RunResult {self.learner} on {self.problem}: {self.trials} trials x {self.episodes[-1]} episodes{state}, "
+            f"mean regret {self.regret[:, -1].mean():.6g}, violation {self.violation[:, -1].mean():.6g}>"
+        )

@@ -1,0 +1,349 @@
+"""The only loop over episodes: compiled blocks, trials side by side, one seed for everything.
+
+Trial t of seed s has two random streams, one for the world and one for the learner, both spawned from (s, t). A block draws
+the uniforms of its episodes from them and hands them to the kernel, so neither the block size, nor the threads, nor the
+number of trials change a bit of a trial. The policy of every episode is evaluated exactly before it is played.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret import learners, oracle
+from noregret.errors import InputError, NumericalError
+from noregret.kernels import world as worlds
+from noregret.kernels.dispatch import plan, update
+from noregret.kernels.jit import jit
+from noregret.learners.base import Learner, check_episodes
+from noregret.learners.fixed import FixedPolicy
+from noregret.problems.base import Array, TabularCMDP
+from noregret.results import RunResult
+
+#: Policies that the runner builds from the oracle; not learners.
+FIXED_POLICIES = ("optimal", "safest")
+
+#: Wall time a block should take: short enough to stop at once, long enough to be all kernel.
+BLOCK_SECONDS = 0.1
+
+
+def _block(
+    state: Any,
+    world: Any,
+    scratch: Any,
+    u: Any,
+    v: Any,
+    k: int,
+    K: int,
+    every: int,
+    V_star: float,
+    b: Any,
+    sums: Any,
+    curves: Any,
+) -> int:
+    """Play episodes k, k+1, ... (from 0), one for each row of uniforms; returns the first one with a value that is not finite.
+
+    ``sums`` (2+2m,): regret, hard regret, m signed violations, m hard ones. ``curves`` (n,2+3m): these and the dual, at the
+    episodes that ``every`` divides and at the last.
+    """
+    m = len(b)
+    for i in range(len(u)):
+        plan(state)
+        worlds.evaluate(world, state.policy, world.start, scratch)
+        gap = V_star - scratch.values[0]
+        finite = np.isfinite(gap)
+        sums[0] += gap
+        sums[1] += max(gap, 0.0)
+        for j in range(m):
+            lack = b[j] - scratch.values[1 + j]
+            finite = finite and np.isfinite(lack)
+            sums[2 + j] += lack
+            sums[2 + m + j] += max(lack, 0.0)
+        if not finite:
+            return k + i
+        worlds.play(world, state.policy, u[i], v[i], scratch)
+        update(state, scratch.states, scratch.actions, scratch.observed)
+        done = k + i + 1
+        if done % every == 0 or done == K:
+            row = (done - 1) // every
+            curves[row, : 2 + 2 * m] = sums
+            curves[row, 2 + 2 * m :] = state.Y
+    return -1
+
+
+block = jit(_block)
+
+
+def block_for(state: Any) -> Callable[..., int]:
+    """The loop for a state; code of learners from elsewhere is compiled in each process, as we cannot see its edits."""
+    return block if type(state).__module__.startswith("noregret.") else jit(_block, cached=False)
+
+
+@dataclass
+class Trial:
+    """One learner in one world, with its two random streams and its curves so far; ``advance`` it by any number of episodes."""
+
+    problem: TabularCMDP
+    world: worlds.World
+    learner: Learner
+    seed: int
+    index: int
+    episodes: int
+    every: int
+    V_star: float
+    k: int = 0
+    seconds: float = 0.0
+    _block: Callable[..., int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        m = self.problem.n_constraints
+        self.streams = streams(self.seed, self.index)
+        self.sums = np.zeros(2 + 2 * m)
+        self.curves = np.zeros((-(-self.episodes // self.every), 2 + 3 * m))
+        self.scratch = worlds.scratch_for(self.world)
+        self._block = block_for(self.learner._state)
+
+    def advance(self, n: int) -> None:
+        """Play the next ``n`` episodes (or as many as are left)."""
+        n = min(n, self.episodes - self.k)
+        u = self.streams[0].random((n, worlds.world_width(self.problem)))
+        v = self.streams[1].random((n, self.problem.horizon))
+        begin = time.perf_counter()
+        bad = self._block(
+            self.learner._state, self.world, self.scratch, u, v, self.k, self.episodes, self.every, self.V_star, self.problem.b,
+            self.sums, self.curves,
+        )  # fmt: skip
+        self.seconds += time.perf_counter() - begin
+        self.learner._planned = False
+        if bad >= 0:
+            raise self._diagnose(bad)
+        self.k += n
+
+    @property
+    def recorded(self) -> int:
+        """How many points of the grid are behind us."""
+        return len(self.curves) if self.k == self.episodes else self.k // self.every
+
+    def _diagnose(self, episode: int) -> NumericalError:
+        """Name the first quantity of the learner that is not finite."""
+        where = "the policy's value"
+        for key, array in self.learner.state().items():
+            bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(0, dtype=bool)
+            if bad.any():
+                index = [int(i) for i in np.argwhere(bad)[0]]
+                where = f"{key}{index} = {array[tuple(index)]}"
+                break
+        return NumericalError(
+            f"{self.learner.name} on {self.problem.name}, trial {self.index}: not finite at episode {episode + 1}: {where}"
+        )
+
+
+def streams(seed: int, trial: int) -> tuple[np.random.Generator, np.random.Generator]:
+    """The world's and the learner's random stream of a trial."""
+    world, learner = (np.random.SeedSequence(seed, spawn_key=(trial, i)) for i in (0, 1))
+    return np.random.default_rng(world), np.random.default_rng(learner)
+
+
+def make_learner(
+    problem: TabularCMDP,
+    name: str,
+    opt: oracle.Optimum,
+    *,
+    episodes: int,
+    slater_gap: float | str | None = None,
+    **options: Any,
+) -> Learner:
+    """A learner for a problem whose optimum is known, or one of :data:`FIXED_POLICIES`."""
+    if name in FIXED_POLICIES:
+        policy = opt.policy if name == "optimal" else oracle.safest(problem)
+        fixed = FixedPolicy(problem.spec, policy, episodes)
+        fixed.name = name  # type: ignore[misc]
+        return fixed
+    if isinstance(slater_gap, str):
+        if slater_gap != "oracle":
+            raise InputError(f"slater_gap is {slater_gap!r}; expected a number, 'oracle' or None")
+        slater_gap = opt.slater_gap
+    return learners.make(name, problem.spec, episodes=episodes, slater_gap=slater_gap, **options)
+
+
+def run(
+    problem: TabularCMDP,
+    learner: str = "primal-dual-lsvi",
+    *,
+    episodes: int,
+    trials: int = 10,
+    seed: int = 0,
+    record_every: int = 100,
+    preset: str = "practical",
+    features: ArrayLike | None = None,
+    slater_gap: float | str | None = None,
+    threads: int | None = None,
+    block_size: int | None = None,
+    progress: bool | None = None,
+    **params: Any,
+) -> RunResult:
+    """Run a learner and measure its exact regret and violation.
+
+    Args:
+        problem: the world.
+        learner: a name of ``learners.names()``, or "optimal" or "safest".
+        episodes: K.
+        trials: independent repetitions, side by side on all cores.
+        seed: one number for all randomness.
+        record_every: distance of the recorded episodes; the last one is always recorded.
+        preset: where the learner's constants come from.
+        features: φ (S,A,d) in place of the problem's.
+        slater_gap: what the learner is told of γ: a number, "oracle", or None.
+        threads: trials run at once; all cores by default.
+        block_size: episodes of a compiled block; chosen by the clock by default. Results do not depend on it.
+        progress: show a progress bar; by default when standard error is a terminal.
+        params: constants of the learner that override the preset's.
+
+    Returns:
+        The curves. After Ctrl-C, those of the episodes that every trial finished: then ``complete`` is False.
+    """
+    check_episodes(episodes)
+    for name, value in (
+        ("trials", trials),
+        ("record_every", record_every),
+        ("threads", threads),
+        ("block_size", block_size),
+    ):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+            raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed is {seed!r}; expected a whole number, at least 0")
+    opt = oracle.solve(problem)
+    options = {"preset": preset, "features": features, "slater_gap": slater_gap, **params}
+    world = worlds.compile_world(problem)
+
+    def start(index: int) -> Trial:
+        made = make_learner(problem, learner, opt, episodes=episodes, **options)
+        return Trial(problem, world, made, int(seed), index, int(episodes), int(record_every), opt.value)
+
+    first = start(0)
+    tightened = _tightened_value(problem, opt, first.learner.constants.get("zeta", 0.0))
+    begin = time.perf_counter()
+    threads = min(trials, threads or available_cores())
+    finished = _play_all(start, first, trials, threads, block_size, progress)
+    return _collect(finished, opt, tightened, options, int(episodes), time.perf_counter() - begin, threads)
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _tightened_value(problem: TabularCMDP, opt: oracle.Optimum, zeta: float) -> float:
+    """V*(b+ζ); nan when ζ is beyond the Slater gap, so that no policy meets the tightened problem."""
+    if zeta == 0.0:
+        return opt.value
+    return oracle.solve(problem, tighten=zeta).value if zeta <= opt.slater_gap else float("nan")
+
+
+def _play_all(
+    start: Callable[[int], Trial],
+    first: Trial,
+    trials: int,
+    threads: int,
+    block_size: int | None,
+    progress: bool | None,
+) -> list[Trial]:
+    """Play all trials, ``threads`` at a time; a trial is made when its turn comes and its learner let go when it is done."""
+    started: dict[int, Trial] = {0: first}
+    stop = threading.Event()
+
+    def play(index: int) -> Trial:
+        trial = started.setdefault(index, first) if index == 0 else started.setdefault(index, start(index))
+        size = block_size or 64
+        while trial.k < trial.episodes and not stop.is_set():
+            before = trial.seconds
+            trial.advance(size)
+            if block_size is None:
+                spent = max(trial.seconds - before, 1e-6)
+                size = int(min(max(size * BLOCK_SECONDS / spent, size / 2, 1), size * 4, 50_000))
+        return trial
+
+    with _bar(trials * first.episodes, progress) as show:
+        try:
+            first.advance(1)  # compiles, or loads the compiled code, before threads wait for it
+            with ThreadPoolExecutor(threads) as pool:
+                waiting: set[Future[Trial]] = {pool.submit(play, index) for index in range(trials)}
+                try:
+                    while waiting:
+                        done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                        for future in done:
+                            future.result()
+                        show(sum(trial.k for trial in list(started.values())))
+                except BaseException:
+                    stop.set()
+                    raise
+        except KeyboardInterrupt:
+            if first.k == 0:
+                raise
+    return [started[index] for index in sorted(started)]
+
+
+def _collect(
+    finished: list[Trial],
+    opt: oracle.Optimum,
+    tightened: float,
+    options: dict[str, Any],
+    episodes: int,
+    seconds: float,
+    threads: int,
+) -> RunResult:
+    """Lay the trials' curves side by side, as far as all of them came."""
+    first = finished[0]
+    m = first.problem.n_constraints
+    n = min(trial.recorded for trial in finished)
+    curves = np.stack([trial.curves[:n] for trial in finished])
+    grid: NDArray[np.int64] = np.minimum((np.arange(n) + 1) * first.every, episodes)
+    gap = options["slater_gap"]
+    return RunResult(
+        problem=first.problem.name, learner=first.learner.name, preset=first.learner.preset,
+        constants=dict(first.learner.constants), explain=dict(first.learner.explain), seed=first.seed, episodes=grid,
+        regret=curves[:, :, 0], hard_regret=curves[:, :, 1], violations=np.maximum(curves[:, :, 2 : 2 + m], 0.0),
+        hard_violations=curves[:, :, 2 + m : 2 + 2 * m], dual=curves[:, :, 2 + 2 * m :], optimal_value=opt.value,
+        tightened_value=tightened, optimal_dual=np.array(opt.dual), slater_gap=opt.slater_gap,
+        slater_gap_used=opt.slater_gap if gap == "oracle" else gap, episodes_requested=episodes, seconds=seconds,
+        kernel_seconds=sum(trial.seconds for trial in finished), threads=threads,
+    )  # fmt: skip
+
+
+@contextmanager
+def _bar(total: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
+    """A progress bar with episodes/s and time left on standard error; silent when that is not a terminal."""
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    begin = time.perf_counter()
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]} episodes/s"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("episodes", total=total, rate="-")
+
+        def show(done: int) -> None:
+            bar.update(task, completed=done, rate=f"{done / (time.perf_counter() - begin):,.0f}")
+
+        yield show
+
+
+def values(problem: TabularCMDP, policy: Array) -> tuple[float, Array]:
+    """The values of a policy by the kernel's forward pass (the oracle's are by a backward pass)."""
+    world = worlds.compile_world(problem)
+    scratch = worlds.scratch_for(world)
+    worlds.evaluate(world, np.ascontiguousarray(policy, dtype=np.float64), world.start, scratch)
+    return float(scratch.values[0]), scratch.values[1:].copy()
