@@ -381,7 +381,8 @@ def _describe(problem: TabularCMDP, i: int, ranges: Array, zeta: Array) -> str:
 
 def _why_infeasible(problem: TabularCMDP, ranges: Array, zeta: Array, gap: float, room: float) -> str:
     """Which constraint is out of reach, or that all are within reach but not together."""
-    said = f"tighten is {np.unique(zeta).tolist()}, beyond the Slater gap {gap:.9g}: " if gap >= -FEASIBLE else ""
+    amount = f"{zeta[0]:.9g}" if (zeta == zeta[0]).all() else str(zeta.tolist())
+    said = f"tighten is {amount}, beyond the Slater gap {gap:.9g}: " if gap >= -FEASIBLE else ""
     out = [i for i in range(len(zeta)) if problem.b[i] + zeta[i] > ranges[i, 1] + FEASIBLE]
     parts = "; ".join(_describe(problem, i, ranges, zeta) for i in out or range(len(zeta)))
     if out:
