@@ -11,8 +11,8 @@ M[x'] the sum of the features that led to x'. An episode's cost does not depend 
 - :class:`TableGram`: any φ (S,A,d). Λ⁻¹ by rank-one updates, and with u = Λ⁻¹φ_τ each ‖φ(x,a)‖² falls by
   (φ(x,a)ᵀu)²/(1 + φ_τᵀu). Λ itself is kept exactly, and Λ⁻¹ and the norms are made anew from it every ``REFRESH`` visits.
 
-Both know three functions, chosen by the type of the Gram: :func:`learn` from one transition, :func:`estimate` a step, and
-:func:`active`, the states whose estimate may differ from that of a state never visited.
+Both know two functions, chosen by the type of the Gram: :func:`learn` from one transition and :func:`estimate` a step; and the
+fields ``actives`` and ``active``: the states whose estimate may differ from that of a state never visited.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class TableGram(NamedTuple):
     seen: NDArray[np.int64]  # (H,) how many distinct next states
     seen_state: NDArray[np.int64]  # (H,S) which
     known: NDArray[np.bool_]  # (H,S) whether
-    active: NDArray[np.int64]  # (S,) all states
+    actives: NDArray[np.int64]  # (H,) S: every state's estimate moves
+    active: NDArray[np.int64]  # (H,S) all states
     w: Array  # (H,J,d)
     work: Array  # (2,d) and (S·A): scratch
     line: Array  # (S·A,)
@@ -100,7 +101,8 @@ def table_gram(phi: Array, H: int, J: int, lam: float) -> TableGram:
         seen=np.zeros(H, dtype=np.int64),
         seen_state=np.zeros((H, S), dtype=np.int64),
         known=np.zeros((H, S), dtype=np.bool_),
-        active=np.arange(S),
+        actives=np.full(H, S),
+        active=np.tile(np.arange(S), (H, 1)),
         w=np.zeros((H, J, d)),
         work=np.zeros((2, d)),
         line=np.zeros(S * A),
@@ -109,22 +111,17 @@ def table_gram(phi: Array, H: int, J: int, lam: float) -> TableGram:
 
 # --- the three functions, one body for each Gram ------------------------------------------------------------------
 
-_learn, _estimate, _active = Bodies("learn"), Bodies("estimate"), Bodies("active")
+_learn, _estimate = Bodies("learn"), Bodies("estimate")
 
 
 def learn(gram: Any, h: int, s: int, a: int, observed: Any, s_next: int) -> None:
-    """Take in one transition of step h: Alg. 1, l. 5 for the next episode."""
+    """Take in the transition of step h, with ``observed`` (H,J): Alg. 1, l. 5 for the next episode."""
     _learn(gram)(gram, h, s, a, observed, s_next)  # type: ignore[misc]
 
 
 def estimate(gram: Any, h: int, V: Any, beta: float, Q: Any) -> None:
-    """Q_j(x,a) ← ⟨w_j,φ⟩ + β‖φ‖ for the active states, for V (J,S) of the next step and Q (J,S,A): Alg. 1, l. 6-9."""
+    """Q_j,h(x,a) ← ⟨w_j,φ⟩ + β‖φ‖ for the active states, from V_j,h+1; V (H+1,J,S), Q (H,J,S,A): Alg. 1, l. 6-9."""
     _estimate(gram)(gram, h, V, beta, Q)  # type: ignore[misc]
-
-
-def active(gram: Any, h: int) -> Any:
-    """The states to plan for; all others keep the estimate of a state never visited."""
-    return _active(gram)(gram, h)  # type: ignore[misc]
 
 
 @overload(learn)
@@ -135,11 +132,6 @@ def _(gram, h, s, a, observed, s_next):  # type: ignore[no-untyped-def]
 @overload(estimate)
 def _(gram, h, V, beta, Q):  # type: ignore[no-untyped-def]
     return _estimate(gram)
-
-
-@overload(active)
-def _(gram, h):  # type: ignore[no-untyped-def]
-    return _active(gram)
 
 
 # --- one-hot ------------------------------------------------------------------------------------------------------
@@ -155,8 +147,8 @@ def _learn_one_hot(gram: Any, h: int, s: int, a: int, observed: Any, s_next: int
     gram.visits[h, s, a] += 1.0
     gram.inverse[h, s, a] = 1.0 / (gram.visits[h, s, a] + gram.lam)
     gram.norm[h, s, a] = np.sqrt(gram.inverse[h, s, a])
-    for j in range(len(observed)):
-        gram.total[h, s, a, j] += observed[j]
+    for j in range(observed.shape[1]):
+        gram.total[h, s, a, j] += observed[h, j]
     count = gram.successors[h, s, a]
     place = 0
     while place < count and gram.successor[h, s, a, place] != s_next:
@@ -168,26 +160,23 @@ def _learn_one_hot(gram: Any, h: int, s: int, a: int, observed: Any, s_next: int
 
 
 def _estimate_one_hot(gram: Any, h: int, V: Any, beta: float, Q: Any) -> None:
-    J, _, A = Q.shape
-    for i in range(gram.actives[h]):
-        s = gram.active[h, i]
+    _, J, _, A = Q.shape
+    actives, active, norm, inverse, total = gram.actives, gram.active, gram.norm, gram.inverse, gram.total
+    successors, successor, times = gram.successors, gram.successor, gram.times
+    for i in range(actives[h]):
+        s = active[h, i]
         for a in range(A):
-            count = gram.successors[h, s, a]
-            bonus = beta * gram.norm[h, s, a]
+            count = successors[h, s, a]
+            bonus = beta * norm[h, s, a]
             for j in range(J):
-                target = gram.total[h, s, a, j]
+                target = total[h, s, a, j]
                 for place in range(count):
-                    target += gram.times[h, s, a, place] * V[j, gram.successor[h, s, a, place]]
-                Q[j, s, a] = target * gram.inverse[h, s, a] + bonus
-
-
-def _active_one_hot(gram: Any, h: int) -> Any:
-    return gram.active[h, : gram.actives[h]]
+                    target += times[h, s, a, place] * V[h + 1, j, successor[h, s, a, place]]
+                Q[h, j, s, a] = target * inverse[h, s, a] + bonus
 
 
 _learn.add(OneHotGram, _learn_one_hot)
 _estimate.add(OneHotGram, _estimate_one_hot)
-_active.add(OneHotGram, _active_one_hot)
 
 
 # --- any feature table --------------------------------------------------------------------------------------------
@@ -201,8 +190,8 @@ def _learn_table(gram: Any, h: int, s: int, a: int, observed: Any, s_next: int) 
         phi[i] = gram.phi[i, row]
     for i in range(d):
         gram.moment[h, s_next, i] += phi[i]
-        for j in range(len(observed)):
-            gram.total[h, j, i] += phi[i] * observed[j]
+        for j in range(observed.shape[1]):
+            gram.total[h, j, i] += phi[i] * observed[h, j]
     if not gram.known[h, s_next]:
         gram.known[h, s_next] = True
         gram.seen_state[h, gram.seen[h]] = s_next
@@ -271,36 +260,29 @@ def refresh(gram: TableGram, h: int) -> None:
 
 def _estimate_table(gram: Any, h: int, V: Any, beta: float, Q: Any) -> None:
     d, SA = gram.phi.shape
-    A = Q.shape[2]
-    target = gram.work[0]
-    line = gram.line
-    for j in range(len(Q)):
+    A = Q.shape[3]
+    target, line, phi, moment, Lambda_inv, norm = gram.work[0], gram.line, gram.phi, gram.moment, gram.Lambda_inv, gram.norm
+    for j in range(Q.shape[1]):
         for i in range(d):
             target[i] = gram.total[h, j, i]
         for place in range(gram.seen[h]):
             s_next = gram.seen_state[h, place]
-            value = V[j, s_next]
+            value = V[h + 1, j, s_next]
             for i in range(d):
-                target[i] += gram.moment[h, s_next, i] * value
-        w = gram.w[h, j]
-        for i in range(d):
-            w[i] = 0.0
-            for k in range(d):
-                w[i] += gram.Lambda_inv[h, i, k] * target[k]
+                target[i] += moment[h, s_next, i] * value
         for k in range(SA):
-            line[k] = beta * gram.norm[h, k]
+            line[k] = beta * norm[h, k]
         for i in range(d):
+            w = 0.0
+            for k in range(d):
+                w += Lambda_inv[h, i, k] * target[k]
+            gram.w[h, j, i] = w
             for k in range(SA):
-                line[k] += w[i] * gram.phi[i, k]
+                line[k] += w * phi[i, k]
         for s in range(SA // A):
             for a in range(A):
-                Q[j, s, a] = line[s * A + a]
-
-
-def _active_table(gram: Any, h: int) -> Any:
-    return gram.active
+                Q[h, j, s, a] = line[s * A + a]
 
 
 _learn.add(TableGram, _learn_table)
 _estimate.add(TableGram, _estimate_table)
-_active.add(TableGram, _active_table)

@@ -13,44 +13,43 @@ UNDERFLOW = -745.2
 
 
 @jit
-def soft_max(Q: Any, s: int, Y: Any, alpha: float, available: Any, probabilities: Any) -> None:
-    """π(a|s) ∝ exp(α (Q_r + Σ_i Y_i Q_gi)) over the available actions, for Q (1+m,S,A).
+def soft_max(Q: Any, h: int, s: int, Y: Any, alpha: float, available: Any, policy: Any) -> None:
+    """π_h(a|s) ∝ exp(α (Q_r + Σ_i Y_i Q_gi)) over the available actions, for Q (H,1+m,S,A).
 
     Exact for any α·Q: the maximum is subtracted first, so nothing overflows and the best action has weight exactly
     1; α = ∞ is the uniform policy over the maximisers.
     """
-    A = len(probabilities)
+    A = policy.shape[2]
     best = -np.inf
     for a in range(A):
-        if available[a]:
-            composite = Q[0, s, a]
+        if available[h, s, a]:
+            composite = Q[h, 0, s, a]
             for i in range(len(Y)):
-                composite += Y[i] * Q[1 + i, s, a]
-            probabilities[a] = composite
+                composite += Y[i] * Q[h, 1 + i, s, a]
+            policy[h, s, a] = composite
             best = max(best, composite)
     total = 0.0
     for a in range(A):
         weight = 0.0
-        if available[a]:
-            if probabilities[a] == best:
+        if available[h, s, a]:
+            below = policy[h, s, a] - best
+            if below == 0.0:
                 weight = 1.0
-            else:
-                exponent = alpha * (probabilities[a] - best)
-                if exponent > UNDERFLOW:
-                    weight = np.exp(exponent)
-        probabilities[a] = weight
+            elif alpha * below > UNDERFLOW:
+                weight = np.exp(alpha * below)
+        policy[h, s, a] = weight
         total += weight
     if total != 1.0:
         for a in range(A):
-            probabilities[a] /= total
+            policy[h, s, a] /= total
 
 
 @jit
-def expected(Q: Any, s: int, probabilities: Any, V: Any) -> None:
-    """V_j(s) = Σ_a π(a|s) Q_j(s,a) for every objective, for Q (1+m,S,A) and V (1+m,S)."""
-    for j in range(len(V)):
+def expected(Q: Any, h: int, s: int, policy: Any, V: Any) -> None:
+    """V_j,h(s) = Σ_a π_h(a|s) Q_j,h(s,a) for every objective, for Q (H,1+m,S,A) and V (H+1,1+m,S)."""
+    for j in range(V.shape[1]):
         total = 0.0
-        for a in range(len(probabilities)):
-            if probabilities[a] > 0.0:
-                total += probabilities[a] * Q[j, s, a]
-        V[j, s] = total
+        for a in range(policy.shape[2]):
+            if policy[h, s, a] > 0.0:
+                total += policy[h, s, a] * Q[h, j, s, a]
+        V[h, j, s] = total

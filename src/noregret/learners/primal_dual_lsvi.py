@@ -9,7 +9,7 @@ the reward r and the utilities g_1..g_m. Before episode k, for h = H..1 (V_{j,H+
     π_h    ←  soft-max_α( Q_{r,h} + Σ_i Y_i Q_{g_i,h} )                               (l. 10)
     V_{j,h} ←  ⟨π_h, Q_{j,h}⟩                                                         (l. 11-12)
 
-and after it  Y_i ← clip( Y_i + η (b_i + ζ − V_{g_i,1}(x_1)), 0, ξ )                   (l. 18).
+and after it  Y_i ← clip( Y_i + η (b_i + ζ − V_{g_i,1}(x_1)), 0, ξ )                   (l. 16).
 
 One utility and ζ = 0 are the paper's Algorithm 1, ζ > 0 its Theorem 2, m > 1 its remark after eq. (2). What can be set apart
 from the printed form: ``cap`` ("H" as printed, or "H-h+1", with which a step of the proof holds that fails with H),
@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from noregret import presets
 from noregret.features import is_one_hot
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.gram import OneHotGram, TableGram, active, estimate, learn, one_hot_gram, table_gram
+from noregret.kernels.gram import OneHotGram, TableGram, estimate, learn, one_hot_gram, table_gram
 from noregret.kernels.softmax import expected, soft_max
 from noregret.kernels.steps import dual_step, truncate
 from noregret.learners.base import Learner, register
@@ -55,21 +55,22 @@ class PrimalDualState(NamedTuple):
 
 
 def plan(state: Any) -> None:
-    """Alg. 1, l. 4-13: from the last step to the first, regress, add the bonus, truncate, soft-max."""
-    for h in range(len(state.Q) - 1, -1, -1):  # l. 4
-        Q, V = state.Q[h], state.V[h]
-        estimate(state.gram, h, state.V[h + 1], state.beta, Q)  # l. 5-9: Λ, w, ⟨w,φ⟩ + β‖φ‖
-        for s in active(state.gram, h):
-            truncate(Q, s, state.floor, state.cap[h])  # l. 8-9: min{·, cap}
-            soft_max(Q, s, state.Y, state.alpha, state.available[h, s], state.policy[h, s])  # l. 10
-            expected(Q, s, state.policy[h, s], V)  # l. 11-12
+    """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max."""
+    gram, Q, V, policy = state.gram, state.Q, state.V, state.policy
+    for h in range(len(Q) - 1, -1, -1):  # l. 4
+        estimate(gram, h, V, state.beta, Q)  # l. 5-9: Λ, w, ⟨w,φ⟩ + β‖φ‖
+        for i in range(gram.actives[h]):
+            s = gram.active[h, i]
+            truncate(Q, h, s, state.floor, state.cap[h])  # l. 8-9: min{·, cap}
+            soft_max(Q, h, s, state.Y, state.alpha, state.available, policy)  # l. 10
+            expected(Q, h, s, policy, V)  # l. 11-12
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """Alg. 1, l. 14-18: take in the episode, then the dual step with the estimate V_g that the episode was planned with."""
+    """Alg. 1, l. 13-16: take in the episode; the dual step uses the V_g that the episode was planned with."""
     for h in range(len(actions)):
-        learn(state.gram, h, states[h], actions[h], observed[h], states[h + 1])  # l. 5 of the next episode
-    dual_step(state.Y, state.b, state.V[0, 1:, states[0]], state.eta, state.xi)  # l. 18
+        learn(state.gram, h, states[h], actions[h], observed, states[h + 1])  # l. 5 of the next episode
+    dual_step(state.Y, state.b, state.V, states[0], state.eta, state.xi)  # l. 16
 
 
 @register
