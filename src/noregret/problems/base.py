@@ -31,6 +31,9 @@ Sense = Literal[">=", "<="]
 #: Values outside [0,1], and rows off a sum of one, by at most this much are repaired; by more, refused.
 TOLERANCE = 1e-6
 
+#: Rows off a sum of one by at most this much are left as they are, so that a problem built from a problem is the same.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Constraint:
@@ -52,7 +55,7 @@ class Constraint:
 
     def utility(self) -> Array:
         """g: the values themselves, or 1 - cost for a limit from above."""
-        values = np.asarray(self.values, dtype=np.float64)
+        values = _floats(f"constraint {self.name!r}", self.values)
         return values if self.sense == ">=" else 1.0 - values
 
     def threshold(self, horizon: int) -> float:
@@ -142,14 +145,12 @@ class TabularCMDP:
         constraint_names: Sequence[str] = (),
         senses: Sequence[Sense] = (),
     ) -> None:
-        P_ = _floats("P", P)
-        if P_.ndim != 4 or P_.shape[1] != P_.shape[3] or 0 in P_.shape:
-            raise InputError(f"P has shape {P_.shape}; expected (H,S,A,S) with H, S, A at least 1")
+        P_ = _kernel(P)
         H, S, A, _ = P_.shape
         mask = _mask(available, H, S, A)
         P_ = _transitions(P_, mask)
         r_, r_next = _values("r", r, P_, mask)
-        g_, g_next = _utilities(g, P_, mask)
+        g_, g_next = _utilities(g, P_, mask, senses)
         m = g_.shape[0]
         b_ = np.atleast_1d(_floats("b", b))
         if b_.shape != (m,):
@@ -179,11 +180,11 @@ class TabularCMDP:
         """Build a problem from :class:`Constraint` objects of either sense."""
         if not constraints:
             raise InputError("constraints is empty; expected at least one Constraint")
-        H = np.asarray(P).shape[0]
+        P = _kernel(P)
+        H, S = P.shape[:2]
         tables = [c.utility() for c in constraints]
         if len({t.ndim for t in tables}) > 1:  # some depend on the next state: then all are given by next state
-            S = np.asarray(P).shape[-1]
-            tables = [t if t.ndim == 4 else np.repeat(t[..., None], S, axis=-1) for t in tables]
+            tables = [np.repeat(t[..., None], S, axis=-1) if t.ndim == 3 else t for t in tables]
         shapes = {t.shape for t in tables}
         if len(shapes) > 1:
             raise InputError(f"constraints have values of shapes {sorted(shapes)}; expected one shape")
@@ -257,6 +258,13 @@ def _floats(name: str, value: ArrayLike) -> Array:
     return array
 
 
+def _kernel(P: ArrayLike) -> Array:
+    array = _floats("P", P)
+    if array.ndim != 4 or array.shape[1] != array.shape[3] or 0 in array.shape:
+        raise InputError(f"P has shape {array.shape}; expected (H,S,A,S) with H, S, A at least 1")
+    return array
+
+
 def _first(bad: NDArray[np.bool_]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(bad)[0])
 
@@ -268,7 +276,10 @@ def _entry(name: str, index: tuple[int, ...]) -> str:
 def _mask(available: ArrayLike | None, H: int, S: int, A: int) -> Mask:
     if available is None:
         return np.ones((H, S, A), dtype=np.bool_)
-    mask = np.asarray(available)
+    try:
+        mask = np.asarray(available)
+    except ValueError as error:
+        raise InputError(f"available is not an array of booleans: {error}") from None
     if mask.dtype != np.bool_:
         raise InputError(f"available has dtype {mask.dtype}; expected booleans")
     if mask.shape not in ((H, S, A), (S, A)):
@@ -290,8 +301,8 @@ def _transitions(P: Array, mask: Mask) -> Array:
     if wrong.any():
         index = _first(wrong)
         raise InputError(f"{_entry('P', index)} sums to {sums[index]:.9g}; expected 1")
-    sums[~mask] = 1.0
-    P /= sums[..., None]
+    off = mask & (np.abs(sums - 1.0) > ROUNDING)
+    P[off] /= sums[off][:, None]
     h, s, a = np.nonzero(~mask)
     P[h, s, a, s] = 1.0  # ... and its row is a harmless self-loop
     return P
@@ -320,32 +331,37 @@ def _values(name: str, value: ArrayLike, P: Array, mask: Mask) -> tuple[Array, A
     raise InputError(f"{name} has shape {array.shape}; expected {(H, S, A)}, or {(H, S, A, S)} by next state")
 
 
-def _utilities(g: ArrayLike, P: Array, mask: Mask) -> tuple[Array, Array | None]:
+def _utilities(g: ArrayLike, P: Array, mask: Mask, senses: Sequence[Sense]) -> tuple[Array, Array | None]:
     array = _floats("g", g)
     H, S, A, _ = P.shape
     single, by_next = (H, S, A), (H, S, A, S)
-    if array.shape == single:
+    alone = array.shape == single
+    if alone:
         array = array[None]
     if array.ndim not in (4, 5) or array.shape[1:] not in (single, by_next) or array.shape[0] == 0:
         raise InputError(
             f"g has shape {array.shape}; expected (m, H, S, A), (H, S, A) for one utility, or (m, H, S, A, S) "
             f"with (H, S, A) = {single}"
         )
-    name = "g" if len(array) > 1 or np.ndim(g) != 3 else "g (as one utility)"
     parts = []
     for i, one in enumerate(array):
         try:
             parts.append(_values("g", one, P, mask))
-        except InputError as error:  # put the constraint's index in front of the entry's
-            raise InputError(str(error).replace("g[", f"g[{i}, ", 1) if name == "g" else str(error)) from None
+        except InputError as error:  # put the constraint's index in front of the entry's, and say what a cost became
+            text = str(error) if alone else str(error).replace("g[", f"g[{i}, ", 1)
+            cost = i < len(senses) and senses[i] == "<="
+            raise InputError(f"{text} (g is 1 - cost)" if cost else text) from None
     means = np.stack([mean for mean, _ in parts])
     nexts = [by for _, by in parts if by is not None]
     return means, np.stack(nexts) if nexts else None
 
 
 def _start(mu: ArrayLike, S: int) -> Array:
-    if np.ndim(mu) == 0:
+    try:
         state = np.asarray(mu)
+    except ValueError as error:
+        raise InputError(f"mu is not an array of numbers: {error}") from None
+    if state.ndim == 0:
         if not np.issubdtype(state.dtype, np.integer) or not 0 <= int(state) < S:
             raise InputError(f"mu is {mu!r}; expected a state 0..{S - 1} or a distribution over {S} states")
         return np.asarray(np.eye(S)[int(state)])
@@ -357,7 +373,7 @@ def _start(mu: ArrayLike, S: int) -> Array:
         raise InputError(f"{_entry('mu', index)} is {start[index]}; expected a probability, at least 0")
     if abs(start.sum() - 1.0) > TOLERANCE:
         raise InputError(f"mu sums to {start.sum():.9g}; expected 1")
-    return np.asarray(start / start.sum())
+    return start if abs(start.sum() - 1.0) <= ROUNDING else np.asarray(start / start.sum())
 
 
 def check_features(features: ArrayLike, S: int, A: int) -> Array:

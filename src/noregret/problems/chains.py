@@ -24,7 +24,7 @@ def birth_death(up: ArrayLike, down: ArrayLike) -> Array:
 
 
 def buffer(S: int, arrival: ArrayLike, departure: float) -> Array:
-    """P (S,A,S) of a buffer in which a packet arrives with probability ``arrival`` (A,) and one leaves with ``departure``.
+    """P (S,A,S) of a buffer: a packet arrives with probability ``arrival`` (A,), one leaves with ``departure``.
 
     Up when one arrives and none leaves, down when one leaves and none arrives.
     """

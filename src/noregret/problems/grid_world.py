@@ -12,7 +12,10 @@ Reward and utility belong to the cell entered: the reward is its nearness to the
 and the utility is 1 unless the cell is an obstacle; at least 20 of the H = 25 steps are wanted off obstacles. (The
 notebook's goal pays several times as much as the cells beside it; here it pays 1, the most that nearness gives.)
 
-With the defaults (seed 0): optimum 14.000000, dual 1.000000, Slater gap 5 (along the last row, never on an obstacle).
+With the defaults (seed 5, where the goal is one column to the left of the start): optimum 17.929742, dual 0.662888,
+Slater gap 5 (to and fro in the last row). The constraint binds on most maps; of the seeds 0 to 23 it does not on 0, 7
+and 15, where a shortest way meets at most five obstacles. Without slip the dual is often not unique, because every
+deterministic policy is off obstacles for a whole number of steps; on the default map it is.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))  # up, down, left, right
 
 @register("grid-world")
 def grid_world(
-    seed: int = 0, size: int = 20, density: float = 0.4, b: float = 20.0, H: int = 25, slip: float = 0.0
+    seed: int = 5, size: int = 20, density: float = 0.4, b: float = 20.0, H: int = 25, slip: float = 0.0
 ) -> TabularCMDP:
     """Walk towards a goal and stay off obstacles for most of the steps.
 
@@ -69,4 +72,4 @@ def _kernel(n: int, slip: float) -> Array:
     P = np.zeros((n * n, len(MOVES), n * n))
     for a, (down, right) in enumerate(MOVES):
         P[states, a, np.clip(row + down, 0, n - 1) * n + np.clip(column + right, 0, n - 1)] = 1.0
-    return (1.0 - slip) * P + slip * P.mean(axis=1, keepdims=True)
+    return np.asarray((1.0 - slip) * P + slip * P.mean(axis=1, keepdims=True))

@@ -6,7 +6,7 @@ is there is sold: x' = max(0, x + a - D). The reward is 8·E[min(x + a, D)], the
 plus x + a for the holding; each is divided by its maximum over the available (x, a), which are 13.2 and 19. The
 expected total cost is at most 3.5.
 
-With the defaults: optimum 4.600000, dual 1.000000, Slater gap 3.5 (never order).
+With the defaults: optimum 6.665322, dual 0.921212, Slater gap 3.5 (never order).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from noregret.problems import checks
-from noregret.problems.base import Array, Constraint, TabularCMDP
+from noregret.problems.base import Array, Constraint, Mask, TabularCMDP
 from noregret.problems.registry import register
 
 #: P(D = 0), P(D = 1), ...
@@ -36,15 +36,13 @@ def inventory(limit: float = 3.5, H: int = 7, capacity: int = 5) -> TabularCMDP:
     stock, order = np.arange(S)[:, None], np.arange(S)[None, :]
     available = stock + order < S
     level = np.minimum(stock + order, capacity)  # beyond the capacity only where the order is not available
-    sold = np.minimum(level[..., None], np.arange(len(DEMAND)))
+    sold = np.minimum(level[..., None], np.arange(len(DEMAND)))  # by demand
     P = np.zeros((S, S, S))
     for demand, probability in enumerate(DEMAND):
         P[stock, order, level - sold[..., demand]] += probability
-    reward = PRICE * sold @ DEMAND
-    cost = np.where(order > 0, 4.0 + 2.0 * order, 0.0) + stock + order
-    constraint = Constraint(
-        np.broadcast_to(_scaled(cost, available), (H, S, S)), checks.number("limit", limit), "<=", "cost"
-    )
+    reward = np.asarray(PRICE * (sold @ DEMAND), dtype=np.float64)
+    cost = np.asarray((4.0 + 2.0 * order) * (order > 0) + stock + order, dtype=np.float64)
+    constraint = Constraint(np.broadcast_to(_scaled(cost, available), (H, S, S)), checks.number("limit", limit), "<=", "cost")
     return TabularCMDP.with_constraints(
         np.broadcast_to(P, (H, S, S, S)),
         np.broadcast_to(_scaled(reward, available), (H, S, S)),
@@ -54,6 +52,6 @@ def inventory(limit: float = 3.5, H: int = 7, capacity: int = 5) -> TabularCMDP:
     )
 
 
-def _scaled(table: Array, available: np.ndarray) -> Array:
+def _scaled(table: Array, available: Mask) -> Array:
     """The table divided by its maximum over what is available; what is not, 0."""
     return np.where(available, table / table[available].max(), 0.0)

@@ -8,6 +8,8 @@ distribution μ_{h,j} of the next state and its own reward and utility, so that
 hold exactly with ‖φ‖ ≤ 1 and θ, ω in [0,1]^d. All are drawn from the seed: φ and μ from symmetric Dirichlet
 distributions, θ and ω uniformly; the start is state 0. Thresholds as in :mod:`noregret.problems.thresholds`. The
 dimension d is much smaller than S·A, which is what a learner with features can use.
+
+With the defaults: optimum 2.367495, dual 0.517568, Slater gap 0.091349.
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ the path it came from, so that its name rebuilds it.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import struct
 import uuid
 import warnings
 import zipfile
@@ -22,6 +24,11 @@ from noregret.problems.base import TabularCMDP
 
 REQUIRED = ("P", "r", "g", "b", "mu")
 OPTIONAL = ("features", "phi", "available", "noise", "constraint_names", "senses")
+#: What reading a damaged file can raise.
+UNREADABLE = (
+    OSError, ValueError, EOFError, LookupError, MemoryError, OverflowError, RuntimeError, SyntaxError, TypeError,
+    struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def load(path: str | os.PathLike[str]) -> TabularCMDP:
@@ -61,28 +68,27 @@ def save(problem: TabularCMDP, path: str | os.PathLike[str]) -> None:
     except OSError as error:
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise FileError(f"{path}: is not an .npz file")
-            keys = list(file.files)
-            return {key: _array(path, file, key) for key in keys}
+        file = np.load(path, allow_pickle=False)
     except FileNotFoundError:
         raise FileError(f"{path}: no such file") from None
-    except FileError:
-        raise
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise FileError(f"{path}: is not a readable .npz file: {error}") from None
+    if not isinstance(file, np.lib.npyio.NpzFile):
+        raise FileError(f"{path}: is a single array; expected an .npz file with {', '.join(REQUIRED)}")
+    with file:
+        return {key: _array(path, file, key) for key in file.files}
 
 
 def _array(path: str | os.PathLike[str], file: Any, key: str) -> Any:
     try:
         return file[key]
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise FileError(f"{path}: array {key!r} cannot be read: {error}") from None
 
 

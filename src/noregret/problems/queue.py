@@ -1,7 +1,7 @@
 r"""A single-server queue with service and admission control (in the manner of Altman, Constrained MDPs, chapter 5).
 
 At most L = 10 jobs fit; x is their number, none at the start. In each of H = 20 slots the server completes a job with
-probability s, slow or fast, and a job arrives with probability u, throttled or open; the two choices make four
+probability s, slow or fast, and a job arrives with probability u, throttled or free; the two choices make four
 actions. For 0 < x < L
 
 .. math::  x \to x+1 \text{ w.p. } (1-s)u,\quad x-1 \text{ w.p. } s(1-u),\quad\text{else } x.
@@ -11,7 +11,7 @@ full queue admits nobody and goes down with probability s. Our rates: s = 0.3 or
 rate of admission (0 when full), the throughput. Two costs are limited: fast service costs 1 a slot, at most 6 of 20 in
 expectation, and the queue costs x/L a slot, at most 3 in total (1.5 jobs on average).
 
-With the defaults: optimum 10.000000, duals 0.100000 (service) and 1.000000 (queue), Slater gap 1.000000.
+With the defaults: optimum 11.862756, duals 0.243721 (service) and 1.068346 (queue), Slater gap 2.420618.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def queue(
     slow: float = 0.3,
     fast: float = 0.6,
     throttled: float = 0.2,
-    open: float = 0.7,
+    free: float = 0.7,
 ) -> TabularCMDP:
     """Admit jobs to a queue and choose the speed of its server, under limits on fast service and on queue length.
 
-    Action 2·i + j serves slow (i=0) or fast (i=1) and admits throttled (j=0) or open (j=1).
+    Action 2·i + j serves slow (i=0) or fast (i=1) and admits throttled (j=0) or free (j=1).
 
     Args:
         service_limit: the most expected slots of fast service.
@@ -46,14 +46,14 @@ def queue(
         slow: probability that the slow server completes a job.
         fast: probability that the fast server completes a job.
         throttled: probability of an arrival when throttled.
-        open: probability of an arrival when open.
+        free: probability of an arrival when free.
     """
     checks.integer("H", H, 1)
     L = checks.integer("buffer", buffer, 1)
-    rates = {"slow": slow, "fast": fast, "throttled": throttled, "open": open}
+    rates = {"slow": slow, "fast": fast, "throttled": throttled, "free": free}
     for key, rate in rates.items():
         checks.number(key, rate, 0.0, 1.0)
-    service, arrival = np.array([slow, slow, fast, fast]), np.array([throttled, open, throttled, open])
+    service, arrival = np.array([slow, slow, fast, fast]), np.array([throttled, free, throttled, free])
     jobs = np.arange(L + 1)[:, None]
     admitted = np.where(jobs < L, arrival, 0.0)
     P = chains.birth_death((1.0 - service) * admitted, np.where(jobs > 0, service * (1.0 - admitted), 0.0))
@@ -65,6 +65,4 @@ def queue(
         ),
         Constraint(np.broadcast_to(jobs / L, shape), checks.number("queue_limit", queue_limit), "<=", "queue length"),
     ]  # fmt: skip
-    return TabularCMDP.with_constraints(
-        np.broadcast_to(P, (H, *P.shape)), np.broadcast_to(admitted, shape), constraints, 0
-    )
+    return TabularCMDP.with_constraints(np.broadcast_to(P, (H, *P.shape)), np.broadcast_to(admitted, shape), constraints, 0)

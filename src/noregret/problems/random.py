@@ -4,6 +4,8 @@ P_h(.|x,a) is a draw from a symmetric Dirichlet distribution on ``successors`` r
 g_{i,h}(x,a) are uniform on [0,1], all independent; the start is state 0. The thresholds lie at a ``fraction`` of the
 way from the utility of the best rewards to the best utility (:mod:`noregret.problems.thresholds`), so the constraint
 binds. The seed determines everything.
+
+With the defaults: optimum 2.483992, dual 1.572911, Slater gap 0.261553.
 """
 
 from __future__ import annotations

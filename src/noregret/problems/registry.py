@@ -73,6 +73,7 @@ def load(text: str | os.PathLike[str]) -> TabularCMDP:
     if text.endswith(".npz"):
         return npz.load(text)
     name, colon, tail = text.partition(":")
+    name = name.strip()
     factory = _factory(name)
     return factory(**_arguments(name, factory, tail)) if colon else factory()
 
@@ -145,13 +146,13 @@ def _kind(hint: Any) -> str:
         int: "an integer", float: "a finite number", bool: "true or false", str: "text", types.NoneType: "none",
     }  # fmt: skip
     kinds = [
-        " or ".join(map(repr, get_args(k))) if get_origin(k) is Literal else words.get(k, str(k))
-        for k in _alternatives(hint)
+        " or ".join(map(repr, get_args(k))) if get_origin(k) is Literal else words.get(k, str(k)) for k in _alternatives(hint)
     ]
     return " or ".join(kinds)
 
 
 def _show(value: Any) -> str:
+    value = value.item() if hasattr(value, "item") else value
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, str) else repr(value)
