@@ -88,9 +88,7 @@ def monolithic(problem: TabularCMDP, b: Array) -> tuple[float, float]:
     flow_t = sparse.hstack([flow, sparse.csr_matrix((H * S, 1))], format="csr")
     G_t = np.column_stack([-G, np.ones(len(b))])
     bounds.append((None, None))
-    slack = linprog(
-        np.append(np.zeros(H * n), -1.0), G_t, -b, flow_t, inflow, bounds, method="highs", options=oracle.HIGHS
-    )
+    slack = linprog(np.append(np.zeros(H * n), -1.0), G_t, -b, flow_t, inflow, bounds, method="highs", options=oracle.HIGHS)
     assert slack.status == 0, slack.message
     return -best.fun, -slack.fun
 
@@ -100,9 +98,7 @@ def recursion(problem: TabularCMDP, policy: Array, values: Array) -> float:
     H, S, A = problem.r.shape
     V = np.zeros(S)
     for h in reversed(range(H)):
-        V = np.array(
-            [sum(policy[h, s, a] * (values[h, s, a] + problem.P[h, s, a] @ V) for a in range(A)) for s in range(S)]
-        )
+        V = np.array([sum(policy[h, s, a] * (values[h, s, a] + problem.P[h, s, a] @ V) for a in range(A)) for s in range(S)])
     return float(problem.mu @ V)
 
 
@@ -164,9 +160,7 @@ def test_optimum_agrees_with_the_monolithic_program(
     assert V_r == pytest.approx(best.value, abs=1e-10)
     assert (V_g >= problem.b - 1e-8).all()
     assert (best.dual >= 0).all()
-    assert best.dual @ (V_g - problem.b) == pytest.approx(
-        0.0, abs=1e-8 * max(1.0, best.dual.sum())
-    )  # complementary slackness
+    assert best.dual @ (V_g - problem.b) == pytest.approx(0.0, abs=1e-8 * max(1.0, best.dual.sum()))  # complementary slackness
     assert (best.policy[~problem.available] == 0).all()
     assert best.policy.sum(axis=2) == pytest.approx(1.0)
 
@@ -221,6 +215,21 @@ def test_no_room_at_all_is_still_feasible(m: int, seed: int) -> None:
     assert V_r == pytest.approx(best.value, abs=1e-6)
 
 
+def test_thresholds_that_only_rounding_puts_out_of_reach() -> None:
+    problem = random_problem(16, 2, shape=(4, 30, 3), start=True)
+    gap = oracle.slater_gap(problem)
+    best = oracle.solve(problem, tighten=gap)
+    assert (best.V_g >= best.thresholds - 1e-9).all()
+    assert best.policy[best.occupancy > 0].min() > 1e-8  # no traces of policies that are not wanted
+
+
+def test_the_master_tells_close_policies_apart() -> None:
+    values = np.array([[2.986308739638862, 2.6277907914598164], [2.986309293474518, 2.6277907904843385]])
+    weights, dual, value = oracle._master(values, np.array([2.6277907914588163]), 1.0)
+    assert dual == pytest.approx([(values[1, 0] - values[0, 0]) / (values[0, 1] - values[1, 1])], rel=1e-6)
+    assert weights @ values[:, 0] == pytest.approx(value, abs=1e-12)
+
+
 def test_one_step_one_state_by_hand() -> None:
     best = oracle.solve(two_armed(0.3))
     assert best.policy == pytest.approx(np.array([[[0.7, 0.3]]]))
@@ -269,6 +278,12 @@ def test_the_safest_policy_sends_whenever_that_can_help() -> None:
     assert V_r > 5.2 + 0.1  # always sending, also with no job left, has utility as large but reward 5.2
 
 
+def test_the_safest_policy_breaks_ties_by_reward() -> None:
+    P = np.ones((2, 1, 3, 1))
+    problem = TabularCMDP(P, [[[1.0, 0.2, 0.4]]] * 2, [[[0.0, 0.7, 0.7]]] * 2, 1.0, 0)
+    assert oracle.safest(problem).tolist() == [[[0.0, 0.0, 1.0]]] * 2
+
+
 @pytest.mark.parametrize("shift", [-0.1, 0.0, 0.3])
 def test_the_safest_policy_has_the_largest_worst_slack_also_if_infeasible(shift: float) -> None:
     problem = random_problem(11, 3)
@@ -280,8 +295,7 @@ def test_the_safest_policy_has_the_largest_worst_slack_also_if_infeasible(shift:
 def test_reachable_is_the_range_over_all_deterministic_policies() -> None:
     problem = random_problem(5, 2, shape=(2, 2, 2), start=True)
     every = [
-        oracle.evaluate(problem, np.eye(2)[np.array(list(np.binary_repr(k, 4)), dtype=int).reshape(2, 2)])[1]
-        for k in range(16)
+        oracle.evaluate(problem, np.eye(2)[np.array(list(np.binary_repr(k, 4)), dtype=int).reshape(2, 2)])[1] for k in range(16)
     ]
     assert oracle.reachable(problem) == pytest.approx(np.stack([np.min(every, axis=0), np.max(every, axis=0)], axis=1))
 
@@ -365,9 +379,7 @@ def test_tightening_up_to_the_slater_gap_and_no_further() -> None:
     problem = job_scheduling()
     gap = oracle.slater_gap(problem)
     assert oracle.solve(problem, gap).V_g == pytest.approx([4.49979125515], abs=1e-9)
-    with pytest.raises(
-        InfeasibleError, match=r"tighten is 0.5, beyond the Slater gap 0.4997\d*: .*\(tightened to 4.5\)"
-    ):
+    with pytest.raises(InfeasibleError, match=r"tighten is 0.5, beyond the Slater gap 0.4997\d*: .*\(tightened to 4.5\)"):
         oracle.solve(problem, 0.5)
 
 

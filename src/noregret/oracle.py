@@ -44,8 +44,10 @@ FEASIBLE = 1e-9
 #: With less room than ``NO_ROOM`` the master's thresholds are lowered by ``RELAX``, so that it does not tell policies
 #: apart by the last bits of their utilities.
 NO_ROOM, RELAX = 1e-10, 1e-12
-#: HiGHS takes no tighter tolerances. Its presolve may call a master with no room infeasible.
+#: HiGHS takes no tighter tolerances, so the master's rows are slacks times ``SCALE``: policies close in utility then
+#: differ by more than a tolerance, and a threshold that is just within reach is not called infeasible.
 HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False}
+SCALE = 1e4
 MAX_ROUNDS = 5000
 
 
@@ -102,9 +104,7 @@ def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> Optimum:
     if room < -FEASIBLE:
         raise InfeasibleError(_why_infeasible(problem, pool.reachable(), zeta, gap, room))
     for i in np.flatnonzero(b <= pool.reachable()[:, 0] + RELAX):
-        text = (
-            f"constraint {_describe(problem, int(i), pool.reachable(), zeta)}: every policy meets it, so it cannot bind"
-        )
+        text = f"constraint {_describe(problem, int(i), pool.reachable(), zeta)}: every policy meets it, so it cannot bind"
         warnings.warn(text, UserWarning, stacklevel=2)
 
     weights, dual = pool.generate(_with_room(b, room), reward=1.0)
@@ -251,14 +251,14 @@ def _master(values: Array, b: Array, reward: float) -> tuple[Array, Array, float
 
     K, m = len(values), len(b)
     objective = np.append(-reward * values[:, 0], reward - 1.0)
-    slack = np.column_stack([-values[:, 1:].T, np.full(m, 1.0)])
+    short = SCALE * np.column_stack([b[:, None] - values[:, 1:].T, np.ones(m)])
     total = np.append(np.ones(K), 0.0)[None]
     bounds = [(0.0, None)] * K + [(0.0, 0.0) if reward else (None, None)]
-    found = linprog(objective, slack, -b, total, [1.0], bounds, method="highs-ds", options=HIGHS)
+    found = linprog(objective, short, np.zeros(m), total, [1.0], bounds, method="highs-ds", options=HIGHS)
     if found.status != 0:
         raise OracleError(f"the master program over {K} policies was not solved: {found.message}")
     weights = np.maximum(found.x[:-1], 0.0)
-    return weights / weights.sum(), np.maximum(-found.ineqlin.marginals, 0.0), -float(found.fun)
+    return weights / weights.sum(), np.maximum(-SCALE * found.ineqlin.marginals, 0.0), -float(found.fun)
 
 
 def _check(problem: TabularCMDP, b: Array, dual: Array, V_r: float, V_g: Array) -> None:
