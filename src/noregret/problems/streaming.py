@@ -1,4 +1,4 @@
-r"""Streaming with random rates (Kitamura, Ghosh, Kozuno, Kumagai, Kasaura, Hoshino, Hosoe, Matsuo: OPSE-LCMDP, 2025).
+r"""Streaming with random rates (Kitamura et al.: OPSE-LCMDP, NeurIPS 2025, arXiv 2502.10138).
 
 The buffer holds x = 0..5 packets, none at the start, for H = 4 steps. The seed draws μ uniformly from [0.5, 0.9] and
 the rate of leaving ρ from [0.1, 0.4]; a packet arrives with probability μ on the fast service (action 0) and 1 - μ on

@@ -3,10 +3,12 @@ r"""Thresholds that bind: chosen between what the best rewards give and what the
 Let low_i be the value of utility i under a policy of highest reward (ties go to utility), and high_i its value under
 the even mixture of the m policies that maximise one utility each. With a fraction f in (0,1)
 
-.. math::  b_i = low_i + f\,(high_i - low_i) \;\text{ if } high_i > low_i, \quad\text{else } f\,high_i.
+.. math::  b_i = low_i + f\,(high_i - low_i),
 
-The mixture meets every constraint with room to spare, so the problem is strictly feasible; and wherever
-high_i > low_i the policy of highest reward violates constraint i, so with one constraint that constraint binds.
+where low_i is the least value that utility i can have if high_i is not above the first choice, and b_i = f·high_i if no
+policy makes a difference to utility i. The mixture meets every constraint with room to spare, so the problem is strictly
+feasible; and where high_i is above the utility of the highest reward, that reward violates constraint i, so with one
+constraint that constraint binds.
 """
 
 from __future__ import annotations
@@ -16,13 +18,18 @@ from numpy.typing import NDArray
 
 from noregret.problems.base import Array
 
+#: Values of policies that differ by less are taken as equal.
+DIFFERENCE = 1e-9
+
 
 def binding(P: Array, r: Array, g: Array, mu: Array, fraction: float) -> Array:
     """Thresholds b (m,) for utilities g (m,H,S,A) and rewards r (H,S,A), as the module says."""
     m = len(g)
     low = values(P, best(P, r, g.mean(axis=0)), g, mu)
     high = np.mean([values(P, best(P, g[i], r), g, mu) for i in range(m)], axis=0)
-    return np.asarray(np.where(high > low, low + fraction * (high - low), fraction * high))
+    least = np.array([values(P, best(P, -g[i], r), g, mu)[i] for i in range(m)])
+    low = np.where(high > low + DIFFERENCE, low, least)
+    return np.asarray(np.where(high > low + DIFFERENCE, low + fraction * (high - low), fraction * high))
 
 
 def best(P: Array, f: Array, ties: Array) -> NDArray[np.int64]:
