@@ -74,22 +74,29 @@ def save(problem: TabularCMDP, path: str | os.PathLike[str]) -> None:
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        file = np.load(path, allow_pickle=False)
+        with open(path, "rb") as handle:  # np.load does not close what it opened and cannot read
+            file = np.load(handle, allow_pickle=False)
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError(f"one array alone; expected {', '.join(REQUIRED)}")
+            with file:
+                return {key: _array(path, file, key) for key in file.files}
+    except FileError:
+        raise
     except FileNotFoundError:
         raise FileError(f"{path}: no such file") from None
     except UNREADABLE as error:
-        raise FileError(f"{path}: is not a readable .npz file: {error}") from None
-    if not isinstance(file, np.lib.npyio.NpzFile):
-        raise FileError(f"{path}: is a single array; expected an .npz file with {', '.join(REQUIRED)}")
-    with file:
-        return {key: _array(path, file, key) for key in file.files}
+        raise FileError(f"{path}: is not a readable .npz file: {_line(error)}") from None
 
 
 def _array(path: str | os.PathLike[str], file: Any, key: str) -> Any:
     try:
         return file[key]
     except UNREADABLE as error:
-        raise FileError(f"{path}: array {key!r} cannot be read: {error}") from None
+        raise FileError(f"{path}: array {key!r} cannot be read: {_line(error)}") from None
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _arrays(problem: TabularCMDP) -> dict[str, Any]:
