@@ -1,3 +1,67 @@
-"""noregret: learning under a constraint, online, with exact regret."""
+"""noregret: learning under a constraint, online, with exact regret.
+
+    import noregret as nr
+
+    problem = nr.problems.load("job-scheduling")
+    result = nr.run(problem, "primal-dual-lsvi", episodes=10_000)
+
+Names are imported when they are first used, so that ``import noregret`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "Constraint": "problems.base",
+    "InfeasibleError": "errors",
+    "NoRegretError": "errors",
+    "Optimum": "oracle",
+    "RunResult": "results",
+    "TabularCMDP": "problems.base",
+    "evaluate": "oracle",
+    "run": "runner",
+    "solve": "oracle",
+}
+_MODULES = ("features", "learners", "metrics", "oracle", "problems", "theory")
+
+__all__ = [
+    "Constraint",
+    "InfeasibleError",
+    "NoRegretError",
+    "Optimum",
+    "RunResult",
+    "TabularCMDP",
+    "evaluate",
+    "features",
+    "learners",
+    "metrics",
+    "oracle",
+    "problems",
+    "run",
+    "solve",
+    "theory",
+]
+
+if TYPE_CHECKING:
+    from noregret import features, learners, metrics, oracle, problems, theory
+    from noregret.errors import InfeasibleError, NoRegretError
+    from noregret.oracle import Optimum, evaluate, solve
+    from noregret.problems.base import Constraint, TabularCMDP
+    from noregret.results import RunResult
+    from noregret.runner import run
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"noregret.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"noregret.{name}")
+    raise AttributeError(f"module 'noregret' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -46,7 +46,7 @@ FEASIBLE = 1e-9
 NO_ROOM, RELAX = 1e-10, 1e-12
 #: HiGHS takes no tighter tolerances, so the master's rows are slacks times ``SCALE``: policies close in utility then
 #: differ by more than a tolerance, and a threshold that is just within reach is not called infeasible.
-HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False}
+HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 SCALE = 1e4
 MAX_ROUNDS = 5000
 
@@ -251,14 +251,18 @@ def _master(values: Array, b: Array, reward: float) -> tuple[Array, Array, float
 
     K, m = len(values), len(b)
     objective = np.append(-reward * values[:, 0], reward - 1.0)
-    short = SCALE * np.column_stack([b[:, None] - values[:, 1:].T, np.ones(m)])
+    short = np.column_stack([b[:, None] - values[:, 1:].T, np.ones(m)])
     total = np.append(np.ones(K), 0.0)[None]
     bounds = [(0.0, None)] * K + [(0.0, 0.0) if reward else (None, None)]
-    found = linprog(objective, short, np.zeros(m), total, [1.0], bounds, method="highs-ds", options=HIGHS)
-    if found.status != 0:
+    for scale, presolve in ((SCALE, False), (SCALE, True), (1.0, False)):  # HiGHS gives up on few, on none in all ways
+        options = HIGHS | {"presolve": presolve}
+        found = linprog(objective, scale * short, np.zeros(m), total, [1.0], bounds, method="highs-ds", options=options)
+        if found.status == 0:
+            break
+    else:
         raise OracleError(f"the master program over {K} policies was not solved: {found.message}")
     weights = np.maximum(found.x[:-1], 0.0)
-    return weights / weights.sum(), np.maximum(-SCALE * found.ineqlin.marginals, 0.0), -float(found.fun)
+    return weights / weights.sum(), np.maximum(-scale * found.ineqlin.marginals, 0.0), -float(found.fun)
 
 
 def _check(problem: TabularCMDP, b: Array, dual: Array, V_r: float, V_g: Array) -> None:

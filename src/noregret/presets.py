@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from noregret import theory
 from noregret.errors import InputError, unknown_name
@@ -62,16 +62,12 @@ def primal_dual(
 
     if preset == "theory":
         if slater_gap is None:
-            raise InputError(
-                "slater_gap is None; preset 'theory' needs the Slater gap γ: a number (or 'oracle' in run)"
-            )
+            raise InputError("slater_gap is None; preset 'theory' needs the Slater gap γ: a number (or 'oracle' in run)")
         gap, rule = slater_gap, rule or "alg1"
         zeta = choose("zeta", 0.0, "no tightening (Theorem 1)")
         lam = choose("lam", 1.0, "λ = 1 (Theorem 1)")
         beta = choose("beta", scale * theory.beta(d=d, H=H, K=K, A=A, p=p), f"bonus_scale·d·H·√ι with C₁=1, p={p}")
-        xi = choose(
-            "xi", theory.xi(H=H, slater_gap=gap, tightened=zeta > 0), f"{'4' if zeta > 0 else '2'}H/γ, γ={gap:.6g}"
-        )
+        xi = choose("xi", theory.xi(H=H, slater_gap=gap, tightened=zeta > 0), f"{'4' if zeta > 0 else '2'}H/γ, γ={gap:.6g}")
         eta = choose("eta", theory.eta(xi=xi, K=K, H=H), "ξ/√(KH²) (Alg. 1, l. 1)")
         cap, clip = choose("cap", "H", "as printed (Alg. 1, l. 8-9)"), choose("lower_clip", False, "as printed")
     elif preset == "paper":
@@ -95,11 +91,12 @@ def primal_dual(
         )
     alpha = given.get("alpha")
     if alpha is None or isinstance(alpha, str):
-        rule = alpha or rule
+        rule = cast(theory.AlphaRule, alpha or rule)
         alpha, why["alpha"] = theory.alpha(rule, A=A, K=K, H=H, m=m, xi=xi, slater_gap=gap), f"rule {rule!r}"
     constants = Constants(
         lam=_number("lam", lam, above=0.0), beta=_number("beta", beta), alpha=_number("alpha", alpha, above=0.0, infinite=True),
-        eta=_number("eta", eta), xi=_number("xi", xi), zeta=_number("zeta", zeta), cap=cap, lower_clip=_flag("lower_clip", clip),
+        eta=_number("eta", eta), xi=_number("xi", xi), zeta=_number("zeta", zeta), cap=cap,
+        lower_clip=_flag("lower_clip", clip),
     )  # fmt: skip
     if constants.cap not in ("H", "H-h+1"):
         raise InputError(f"cap is {cap!r}; expected 'H' or 'H-h+1'")
@@ -114,9 +111,7 @@ def _number(name: str, value: Any, above: float | None = None, infinite: bool = 
         raise InputError(f"{name} is {value!r}; expected a number") from None
     low = number > above if above is not None else number >= 0.0
     if not low or not (math.isfinite(number) or (infinite and number == math.inf)):
-        raise InputError(
-            f"{name} is {value!r}; expected a {'positive' if above is not None else 'non-negative'} number"
-        )
+        raise InputError(f"{name} is {value!r}; expected a {'positive' if above is not None else 'non-negative'} number")
     return number
 
 

@@ -168,9 +168,7 @@ def softmax_gap(*, A: int, alpha: float) -> float:
 # --- Theorem 1 -----------------------------------------------------------------------------------------------------
 
 
-def regret_bound(
-    *, d: int, H: int, K: int, A: int, xi: float, p: float = 0.01, C: float = 1.0, full: bool = False
-) -> float:
+def regret_bound(*, d: int, H: int, K: int, A: int, xi: float, p: float = 0.01, C: float = 1.0, full: bool = False) -> float:
     """The bound on the regret, C√(d³H³Tι²) + ξ√(HT) (Theorem 1, paper.tex l. 331).
 
     The theorem leaves out the loss of the soft-max, 2H(1+ξ+H) by :func:`alpha_alg1` (l. 396, 931), which does not
@@ -181,9 +179,7 @@ def regret_bound(
     return bound + _softmax_term(xi, H) if full else bound
 
 
-def violation_bound(
-    *, d: int, H: int, K: int, A: int, xi: float, p: float = 0.01, C: float = 1.0, full: bool = False
-) -> float:
+def violation_bound(*, d: int, H: int, K: int, A: int, xi: float, p: float = 0.01, C: float = 1.0, full: bool = False) -> float:
     """The bound on the violation [Σ(b - V_g)]₊, C·2(1+ξ)/ξ·√(d³H³Tι²) (Theorem 1, paper.tex l. 332; C is its C').
 
     Its proof divides regret plus ξ times violation by ξ/2, and leaves out two terms on the way: the dual's, ξ√(HT)
@@ -196,9 +192,7 @@ def violation_bound(
 # --- Theorem 2: b + ζ in place of b --------------------------------------------------------------------------------
 
 
-def zeta(
-    *, K: int, H: int, d: int, A: int, slater_gap: float, p: float = 0.01, C: float = 1.0, scale: float = 1.0
-) -> float:
+def zeta(*, K: int, H: int, d: int, A: int, slater_gap: float, p: float = 0.01, C: float = 1.0, scale: float = 1.0) -> float:
     """ζ = min{scale·C·2(1+ξ)/ξ·√(d³H³Tι²)/K, γ/2} with ξ = 4H/γ (Theorem 2, paper.tex l. 1259; C is its C').
 
     The first term is :func:`violation_bound` spread over the episodes, so that tightening by it leaves no violation;

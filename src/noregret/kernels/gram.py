@@ -35,14 +35,13 @@ class OneHotGram(NamedTuple):
 
     lam: float
     visits: Array  # (H,S,A) n(x,a)
-    inverse: Array  # (H,S,A) 1/(n+λ)
-    norm: Array  # (H,S,A) ‖φ‖_{Λ⁻¹} = 1/√(n+λ)
-    total: Array  # (H,S,A,J) sums of what was observed
-    successors: NDArray[np.int32]  # (H,S,A) how many distinct next states were seen
-    successor: NDArray[np.int32]  # (H,S,A,S) which, in order of appearance
+    fit: Array  # (H,S,A,2+J) side by side: 1/(n+λ), its root ‖φ‖_{Λ⁻¹}, and the sums of what was observed
+    successors: NDArray[np.uint32]  # (H,S,A) how many distinct next states were seen
+    successor: NDArray[np.uint32]  # (H,S,A,S) which, in order of appearance
     times: Array  # (H,S,A,S) how often each
-    actives: NDArray[np.int64]  # (H,) how many states were visited at step h
-    active: NDArray[np.int64]  # (H,S) which
+    known: NDArray[np.bool_]  # (H,S) whether a state was visited at step h
+    actives: NDArray[np.uint32]  # (H,) how many were
+    active: NDArray[np.uint32]  # (H,S) which, in order of appearance
 
 
 class TableGram(NamedTuple):
@@ -60,8 +59,8 @@ class TableGram(NamedTuple):
     seen: NDArray[np.int64]  # (H,) how many distinct next states
     seen_state: NDArray[np.int64]  # (H,S) which
     known: NDArray[np.bool_]  # (H,S) whether
-    actives: NDArray[np.int64]  # (H,) S: every state's estimate moves
-    active: NDArray[np.int64]  # (H,S) all states
+    actives: NDArray[np.uint32]  # (H,) S: every state's estimate moves
+    active: NDArray[np.uint32]  # (H,S) all states
     w: Array  # (H,J,d)
     work: Array  # (2,d) and (S·A): scratch
     line: Array  # (S·A,)
@@ -69,18 +68,20 @@ class TableGram(NamedTuple):
 
 def one_hot_gram(H: int, S: int, A: int, J: int, lam: float) -> OneHotGram:
     """No data: Λ = λI."""
-    return OneHotGram(
+    gram = OneHotGram(
         lam=float(lam),
         visits=np.zeros((H, S, A)),
-        inverse=np.full((H, S, A), 1.0 / lam),
-        norm=np.full((H, S, A), 1.0 / np.sqrt(lam)),
-        total=np.zeros((H, S, A, J)),
-        successors=np.zeros((H, S, A), dtype=np.int32),
-        successor=np.zeros((H, S, A, S), dtype=np.int32),
+        fit=np.zeros((H, S, A, 2 + J)),
+        successors=np.zeros((H, S, A), dtype=np.uint32),
+        successor=np.zeros((H, S, A, S), dtype=np.uint32),
         times=np.zeros((H, S, A, S)),
-        actives=np.zeros(H, dtype=np.int64),
-        active=np.zeros((H, S), dtype=np.int64),
+        known=np.zeros((H, S), dtype=np.bool_),
+        actives=np.zeros(H, dtype=np.uint32),
+        active=np.zeros((H, S), dtype=np.uint32),
     )
+    gram.fit[..., 0] = 1.0 / lam
+    gram.fit[..., 1] = 1.0 / np.sqrt(lam)
+    return gram
 
 
 def table_gram(phi: Array, H: int, J: int, lam: float) -> TableGram:
@@ -101,8 +102,8 @@ def table_gram(phi: Array, H: int, J: int, lam: float) -> TableGram:
         seen=np.zeros(H, dtype=np.int64),
         seen_state=np.zeros((H, S), dtype=np.int64),
         known=np.zeros((H, S), dtype=np.bool_),
-        actives=np.full(H, S),
-        active=np.tile(np.arange(S), (H, 1)),
+        actives=np.full(H, S, dtype=np.uint32),
+        active=np.tile(np.arange(S, dtype=np.uint32), (H, 1)),
         w=np.zeros((H, J, d)),
         work=np.zeros((2, d)),
         line=np.zeros(S * A),
@@ -114,65 +115,69 @@ def table_gram(phi: Array, H: int, J: int, lam: float) -> TableGram:
 _learn, _estimate = Bodies("learn"), Bodies("estimate")
 
 
-def learn(gram: Any, h: int, s: int, a: int, observed: Any, s_next: int) -> None:
-    """Take in the transition of step h, with ``observed`` (H,J): Alg. 1, l. 5 for the next episode."""
-    _learn(gram)(gram, h, s, a, observed, s_next)  # type: ignore[misc]
+def learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Take in an episode, states (H+1,), actions (H,), observed (H,J): Alg. 1, l. 5 for the next one."""
+    _learn(gram)(gram, states, actions, observed)  # type: ignore[misc]
 
 
-def estimate(gram: Any, h: int, V: Any, beta: float, Q: Any) -> None:
-    """Q_j,h(x,a) ← ⟨w_j,φ⟩ + β‖φ‖ for the active states, from V_j,h+1; V (H+1,J,S), Q (H,J,S,A): Alg. 1, l. 6-9."""
-    _estimate(gram)(gram, h, V, beta, Q)  # type: ignore[misc]
+def estimate(gram: Any, h: int, V: Any, beta: float, floor: float, cap: float, Q: Any) -> None:
+    """Q_j,h(x,a) ← clip(⟨w_j,φ⟩ + β‖φ‖, floor, cap) from V_j,h+1, for V (H+1,J,S) and Q (H,J,S,A): Alg. 1, l. 6-9."""
+    _estimate(gram)(gram, h, V, beta, floor, cap, Q)  # type: ignore[misc]
 
 
 @overload(learn)
-def _(gram, h, s, a, observed, s_next):  # type: ignore[no-untyped-def]
+def _(gram, states, actions, observed):  # type: ignore[no-untyped-def]
     return _learn(gram)
 
 
 @overload(estimate)
-def _(gram, h, V, beta, Q):  # type: ignore[no-untyped-def]
+def _(gram, h, V, beta, floor, cap, Q):  # type: ignore[no-untyped-def]
     return _estimate(gram)
 
 
 # --- one-hot ------------------------------------------------------------------------------------------------------
 
 
-def _learn_one_hot(gram: Any, h: int, s: int, a: int, observed: Any, s_next: int) -> None:
-    fresh = True
-    for b in range(gram.visits.shape[2]):
-        fresh = fresh and gram.visits[h, s, b] == 0.0
-    if fresh:
-        gram.active[h, gram.actives[h]] = s
-        gram.actives[h] += 1
-    gram.visits[h, s, a] += 1.0
-    gram.inverse[h, s, a] = 1.0 / (gram.visits[h, s, a] + gram.lam)
-    gram.norm[h, s, a] = np.sqrt(gram.inverse[h, s, a])
-    for j in range(observed.shape[1]):
-        gram.total[h, s, a, j] += observed[h, j]
-    count = gram.successors[h, s, a]
-    place = 0
-    while place < count and gram.successor[h, s, a, place] != s_next:
-        place += 1
-    if place == count:
-        gram.successors[h, s, a] += 1
-        gram.successor[h, s, a, place] = s_next
-    gram.times[h, s, a, place] += 1.0
-
-
-def _estimate_one_hot(gram: Any, h: int, V: Any, beta: float, Q: Any) -> None:
-    _, J, _, A = Q.shape
-    actives, active, norm, inverse, total = gram.actives, gram.active, gram.norm, gram.inverse, gram.total
+def _learn_one_hot(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+    visits, fit, known, lam = gram.visits, gram.fit, gram.known, gram.lam
     successors, successor, times = gram.successors, gram.successor, gram.times
-    for i in range(actives[h]):
-        s = active[h, i]
-        for a in range(A):
-            count = successors[h, s, a]
-            bonus = beta * norm[h, s, a]
-            for j in range(J):
-                target = total[h, s, a, j]
-                for place in range(count):
-                    target += times[h, s, a, place] * V[h + 1, j, successor[h, s, a, place]]
-                Q[h, j, s, a] = target * inverse[h, s, a] + bonus
+    for h in range(len(actions)):
+        s, a, s_next = states[h], actions[h], states[h + 1]
+        if not known[h, s]:
+            known[h, s] = True
+            gram.active[h, gram.actives[h]] = s
+            gram.actives[h] += 1
+        visits[h, s, a] += 1.0
+        fit[h, s, a, 0] = 1.0 / (visits[h, s, a] + lam)
+        fit[h, s, a, 1] = np.sqrt(fit[h, s, a, 0])
+        for j in range(observed.shape[1]):
+            fit[h, s, a, 2 + j] += observed[h, j]
+        count = successors[h, s, a]
+        place = 0
+        while place < count and successor[h, s, a, place] != s_next:
+            place += 1
+        if place == count:
+            successors[h, s, a] += 1
+            successor[h, s, a, place] = s_next
+        times[h, s, a, place] += 1.0
+
+
+def _estimate_one_hot(gram: Any, h: int, V: Any, beta: float, floor: float, cap: float, Q: Any) -> None:
+    J, A = Q.shape[1], Q.shape[3]
+    active, fit, successors, successor, times = gram.active, gram.fit, gram.successors, gram.successor, gram.times
+    for one in range(0, J, 2):  # objectives two at a time: their sums stay in registers
+        two = min(one + 1, J - 1)
+        for i in range(gram.actives[h]):
+            s = active[h, i]
+            for a in range(A):
+                first, second = fit[h, s, a, 2 + one], fit[h, s, a, 2 + two]
+                for place in range(successors[h, s, a]):
+                    s_next = successor[h, s, a, place]
+                    first += times[h, s, a, place] * V[h + 1, one, s_next]
+                    second += times[h, s, a, place] * V[h + 1, two, s_next]
+                bonus = beta * fit[h, s, a, 1]
+                Q[h, one, s, a] = max(min(first * fit[h, s, a, 0] + bonus, cap), floor)
+                Q[h, two, s, a] = max(min(second * fit[h, s, a, 0] + bonus, cap), floor)
 
 
 _learn.add(OneHotGram, _learn_one_hot)
@@ -182,7 +187,14 @@ _estimate.add(OneHotGram, _estimate_one_hot)
 # --- any feature table --------------------------------------------------------------------------------------------
 
 
-def _learn_table(gram: Any, h: int, s: int, a: int, observed: Any, s_next: int) -> None:
+def _learn_table(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+    for h in range(len(actions)):
+        learn_row(gram, h, states[h], actions[h], observed, states[h + 1])
+
+
+@jit
+def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Any, s_next: int) -> None:
+    """Take in the transition of step h: sums, then Λ, Λ⁻¹ and all norms by a rank-one update."""
     d, SA = gram.phi.shape
     row = s * (SA // gram.moment.shape[1]) + a
     phi, u = gram.work[0], gram.work[1]
@@ -258,7 +270,7 @@ def refresh(gram: TableGram, h: int) -> None:
         gram.norm[h, row] = np.sqrt(square)
 
 
-def _estimate_table(gram: Any, h: int, V: Any, beta: float, Q: Any) -> None:
+def _estimate_table(gram: Any, h: int, V: Any, beta: float, floor: float, cap: float, Q: Any) -> None:
     d, SA = gram.phi.shape
     A = Q.shape[3]
     target, line, phi, moment, Lambda_inv, norm = gram.work[0], gram.line, gram.phi, gram.moment, gram.Lambda_inv, gram.norm
@@ -281,7 +293,7 @@ def _estimate_table(gram: Any, h: int, V: Any, beta: float, Q: Any) -> None:
                 line[k] += w * phi[i, k]
         for s in range(SA // A):
             for a in range(A):
-                Q[h, j, s, a] = line[s * A + a]
+                Q[h, j, s, a] = max(min(line[s * A + a], cap), floor)
 
 
 _learn.add(TableGram, _learn_table)

@@ -34,9 +34,7 @@ _DAYS_KEPT = 30
 def source_hash() -> str:
     """A hash of the sources that compiled blocks are made of, and of what compiles them."""
     digest = hashlib.sha256(f"{sys.version}|{numba.__version__}|{np.__version__}".encode())
-    for path in sorted(
-        [*(_PACKAGE / "kernels").rglob("*.py"), *(_PACKAGE / "learners").rglob("*.py"), _PACKAGE / "runner.py"]
-    ):
+    for path in sorted([*(_PACKAGE / "kernels").rglob("*.py"), *(_PACKAGE / "learners").rglob("*.py"), _PACKAGE / "runner.py"]):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
@@ -77,12 +75,12 @@ def _forget_old(folder: Path) -> None:
 def jit(function: F, *, cached: bool = True) -> F:
     """Compile ``function`` without the GIL and keep the result on disk."""
     folder = cache_folder() if cached else None
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder or "")
+    config: Any = numba.config  # where the folder is read when a function is decorated
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")
     try:
         compiled: F = numba.njit(cache=folder is not None, **OPTIONS)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
     return compiled
 
 
@@ -111,6 +109,7 @@ class Bodies:
 
 
 def overload(function: Callable[..., Any]) -> Callable[[F], F]:
-    """Numba's ``overload`` with our options, typed."""
-    decorated: Callable[[F], F] = numba.extending.overload(function, jit_options=OPTIONS, strict=False)
+    """Numba's ``overload``, typed; the body is put in the caller's place, as handing over a tuple of arrays costs 40 ns."""
+    extending: Any = numba.extending
+    decorated: Callable[[F], F] = extending.overload(function, jit_options=OPTIONS, strict=False, inline="always")
     return decorated

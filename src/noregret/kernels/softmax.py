@@ -13,43 +13,51 @@ UNDERFLOW = -745.2
 
 
 @jit
-def soft_max(Q: Any, h: int, s: int, Y: Any, alpha: float, available: Any, policy: Any) -> None:
-    """π_h(a|s) ∝ exp(α (Q_r + Σ_i Y_i Q_gi)) over the available actions, for Q (H,1+m,S,A).
+def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, available: Any, policy: Any, V: Any) -> None:
+    """π_h(a|s) ∝ exp(α (Q_r + Σ_i Y_i Q_gi)) over the available actions, and V_j,h(s) = Σ_a π_h(a|s) Q_j,h(s,a).
 
-    Exact for any α·Q: the maximum is subtracted first, so nothing overflows and the best action has weight exactly
-    1; α = ∞ is the uniform policy over the maximisers.
+    For the first n active states of step h; Q (H,J,S,A), V (H+1,J,S) with J = 1 + m. Exact for any α·Q: the maximum is
+    subtracted first, so nothing overflows and the best action has weight exactly 1 before the weights are divided by their
+    sum; α = ∞ is the uniform policy over the maximisers.
     """
-    A = policy.shape[2]
-    best = -np.inf
-    for a in range(A):
-        if available[h, s, a]:
-            composite = Q[h, 0, s, a]
-            for i in range(len(Y)):
-                composite += Y[i] * Q[h, 1 + i, s, a]
+    J, A = Q.shape[1], Q.shape[3]
+    for i in range(n):
+        s = active[h, i]
+        if A == 2 and available[h, s, 0] and available[h, s, 1]:  # the same numbers without a search for the maximum
+            gap = Q[h, 0, s, 1] - Q[h, 0, s, 0]
+            for j in range(1, J):
+                gap += Y[j - 1] * (Q[h, j, s, 1] - Q[h, j, s, 0])
+            below = -alpha * abs(gap) if gap != 0.0 else 0.0
+            weight = np.exp(below) if below > UNDERFLOW else 0.0
+            better = 1.0 / (1.0 + weight)
+            worse = weight / (1.0 + weight)
+            if gap > 0.0:
+                better, worse = worse, better
+            policy[h, s, 0] = better
+            policy[h, s, 1] = worse
+            for j in range(J):
+                V[h, j, s] = better * Q[h, j, s, 0] + worse * Q[h, j, s, 1]
+            continue
+        best = -np.inf
+        for a in range(A):
+            composite = -np.inf
+            if available[h, s, a]:
+                composite = Q[h, 0, s, a]
+                for j in range(1, J):
+                    composite += Y[j - 1] * Q[h, j, s, a]
             policy[h, s, a] = composite
             best = max(best, composite)
-    total = 0.0
-    for a in range(A):
-        weight = 0.0
-        if available[h, s, a]:
+        total = 0.0
+        for a in range(A):
             below = policy[h, s, a] - best
-            if below == 0.0:
-                weight = 1.0
-            elif alpha * below > UNDERFLOW:
-                weight = np.exp(alpha * below)
-        policy[h, s, a] = weight
-        total += weight
-    if total != 1.0:
+            weight = 1.0
+            if below != 0.0:
+                weight = np.exp(alpha * below) if alpha * below > UNDERFLOW else 0.0
+            policy[h, s, a] = weight
+            total += weight
+        for j in range(J):
+            V[h, j, s] = 0.0
         for a in range(A):
             policy[h, s, a] /= total
-
-
-@jit
-def expected(Q: Any, h: int, s: int, policy: Any, V: Any) -> None:
-    """V_j,h(s) = Σ_a π_h(a|s) Q_j,h(s,a) for every objective, for Q (H,1+m,S,A) and V (H+1,1+m,S)."""
-    for j in range(V.shape[1]):
-        total = 0.0
-        for a in range(policy.shape[2]):
-            if policy[h, s, a] > 0.0:
-                total += policy[h, s, a] * Q[h, j, s, a]
-        V[h, j, s] = total
+            for j in range(J):
+                V[h, j, s] += policy[h, s, a] * Q[h, j, s, a]

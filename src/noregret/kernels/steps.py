@@ -8,14 +8,6 @@ from noregret.kernels.jit import jit
 
 
 @jit
-def truncate(Q: Any, h: int, s: int, floor: float, cap: float) -> None:
-    """Q_j,h(s,a) ← min{Q_j,h(s,a), cap}, and at least ``floor``, for Q (H,J,S,A)."""
-    for j in range(Q.shape[1]):
-        for a in range(Q.shape[3]):
-            Q[h, j, s, a] = max(min(Q[h, j, s, a], cap), floor)
-
-
-@jit
 def dual_step(Y: Any, b: Any, V: Any, s: int, eta: float, xi: float) -> None:
     """Y_i ← clip(Y_i + η (b_i − V_{g_i,1}(s)), 0, ξ), for V (H+1,1+m,S)."""
     for i in range(len(Y)):

@@ -28,7 +28,7 @@ class World(NamedTuple):
 
     mean: Array  # (H,S,A,J) mean reward and utilities
     first: NDArray[np.int64]  # (H·S·A+1,)
-    successor: NDArray[np.int32]  # (n,) next states
+    successor: NDArray[np.uint32]  # (n,) next states
     chance: Array  # (n,) their probabilities
     cumulative: Array  # (n,) running sums, the last one of a row exactly 1
     by_next: Array  # (n,J) values by next state, or (0,J)
@@ -70,7 +70,7 @@ def compile_world(problem: TabularCMDP) -> World:
     return World(
         mean=objectives(problem.r, problem.g),
         first=first,
-        successor=np.broadcast_to(np.arange(S, dtype=np.int32), rows.shape)[keep],
+        successor=np.broadcast_to(np.arange(S, dtype=np.uint32), rows.shape)[keep],
         chance=rows[keep],
         cumulative=_cumulative(rows)[keep],
         by_next=by_next,
@@ -127,7 +127,7 @@ def play(world: World, policy: Any, u: Any, v: Any, out: Scratch) -> None:
     x = draw(world.start_cumulative, 0, S, u[0])
     out.states[0] = x
     for h in range(H):
-        a = draw_action(policy[h, x], v[h])
+        a = draw_action(policy, h, x, v[h])
         row = (h * S + x) * A + a
         position = draw(world.cumulative, world.first[row], world.first[row + 1], u[1 + width * h])
         for j in range(J):
@@ -141,14 +141,14 @@ def play(world: World, policy: Any, u: Any, v: Any, out: Scratch) -> None:
 
 
 @jit
-def draw_action(probabilities: Any, v: float) -> int:
-    """The first action whose cumulative probability exceeds v, else the last possible one."""
+def draw_action(policy: Any, h: int, s: int, v: float) -> int:
+    """The first action whose cumulative probability in π_h(·|s) exceeds v, else the last possible one."""
     total = 0.0
     last = 0
-    for a in range(len(probabilities)):
-        if probabilities[a] > 0.0:
+    for a in range(policy.shape[2]):
+        if policy[h, s, a] > 0.0:
             last = a
-            total += probabilities[a]
+            total += policy[h, s, a]
             if total > v:
                 break
     return last
@@ -158,8 +158,10 @@ def draw_action(probabilities: Any, v: float) -> int:
 def evaluate(world: World, policy: Any, start: Any, out: Scratch) -> None:
     """The exact values of a policy from ``start``, by one forward pass of occupancies: fills ``out.values``."""
     H, S, A, J = world.mean.shape
+    mean, first, successor, chance = world.mean, world.first, world.successor, world.chance
     here, there, values = out.here, out.there, out.values
     values[:] = 0.0
+    reward = utility = 0.0  # the first two objectives stay in registers
     for s in range(S):
         here[s] = start[s]
         there[s] = 0.0
@@ -173,16 +175,18 @@ def evaluate(world: World, policy: Any, start: Any, out: Scratch) -> None:
                 weight = mass * policy[h, s, a]
                 if weight == 0.0:
                     continue
-                for j in range(J):
-                    values[j] += weight * world.mean[h, s, a, j]
+                reward += weight * mean[h, s, a, 0]
+                utility += weight * mean[h, s, a, 1]
+                for j in range(2, J):
+                    values[j] += weight * mean[h, s, a, j]
                 if h == H - 1:
                     continue
                 row = (h * S + s) * A + a
-                low, high = world.first[row], world.first[row + 1]
                 if world.dense:
                     for k in range(S):
-                        there[k] += weight * world.chance[low + k]
+                        there[k] += weight * chance[first[row] + k]
                 else:
-                    for position in range(low, high):
-                        there[world.successor[position]] += weight * world.chance[position]
+                    for position in range(first[row], first[row + 1]):
+                        there[successor[position]] += weight * chance[position]
         here, there = there, here
+    values[0], values[1] = reward, utility

@@ -205,9 +205,7 @@ def make(
     if preset not in cls.presets:
         raise unknown_name(f"preset of {name}", preset, cls.presets)
     if isinstance(slater_gap, str):
-        raise InputError(
-            f"slater_gap is {slater_gap!r}; a learner alone has no oracle: pass a number (run() takes 'oracle')"
-        )
+        raise InputError(f"slater_gap is {slater_gap!r}; a learner alone has no oracle: pass a number (run() takes 'oracle')")
     if slater_gap is not None and not (np.isfinite(slater_gap) and slater_gap > 0):
         raise InputError(f"slater_gap is {slater_gap}; expected a positive number or None")
     factory: Callable[..., Learner] = cls

@@ -30,8 +30,8 @@ from noregret import presets
 from noregret.features import is_one_hot
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram import OneHotGram, TableGram, estimate, learn, one_hot_gram, table_gram
-from noregret.kernels.softmax import expected, soft_max
-from noregret.kernels.steps import dual_step, truncate
+from noregret.kernels.softmax import soft_max
+from noregret.kernels.steps import dual_step
 from noregret.learners.base import Learner, register
 from noregret.problems.base import Array, Spec, check_features
 
@@ -58,18 +58,13 @@ def plan(state: Any) -> None:
     """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max."""
     gram, Q, V, policy = state.gram, state.Q, state.V, state.policy
     for h in range(len(Q) - 1, -1, -1):  # l. 4
-        estimate(gram, h, V, state.beta, Q)  # l. 5-9: Λ, w, ⟨w,φ⟩ + β‖φ‖
-        for i in range(gram.actives[h]):
-            s = gram.active[h, i]
-            truncate(Q, h, s, state.floor, state.cap[h])  # l. 8-9: min{·, cap}
-            soft_max(Q, h, s, state.Y, state.alpha, state.available, policy)  # l. 10
-            expected(Q, h, s, policy, V)  # l. 11-12
+        estimate(gram, h, V, state.beta, state.floor, state.cap[h], Q)  # l. 5-9
+        soft_max(Q, h, gram.active, gram.actives[h], state.Y, state.alpha, state.available, policy, V)  # l. 10-12
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """Alg. 1, l. 13-16: take in the episode; the dual step uses the V_g that the episode was planned with."""
-    for h in range(len(actions)):
-        learn(state.gram, h, states[h], actions[h], observed, states[h + 1])  # l. 5 of the next episode
+    learn(state.gram, states, actions, observed)  # l. 5 of the next episode
     dual_step(state.Y, state.b, state.V, states[0], state.eta, state.xi)  # l. 16
 
 
@@ -95,9 +90,7 @@ class PrimalDualLSVI(Learner):
         phi = spec.features if features is None else check_features(features, S, A)
         one_hot = phi is None or is_one_hot(phi)
         d = S * A if phi is None else phi.shape[2]
-        constants, explain = presets.primal_dual(
-            preset, H=H, A=A, d=d, m=m, K=episodes, slater_gap=slater_gap, **params
-        )
+        constants, explain = presets.primal_dual(preset, H=H, A=A, d=d, m=m, K=episodes, slater_gap=slater_gap, **params)
         self.spec, self.episodes, self.preset = spec, episodes, preset
         self.constants, self.explain = (
             vars(constants) | {"features": "one-hot" if one_hot else f"table, d={d}"},

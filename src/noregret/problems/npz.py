@@ -7,10 +7,8 @@ the path it came from, so that its name rebuilds it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import struct
-import uuid
 import warnings
 import zipfile
 import zlib
@@ -20,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import FileError, InputError
+from noregret.files import write_whole
 from noregret.problems.base import TabularCMDP
 
 REQUIRED = ("P", "r", "g", "b", "mu")
@@ -55,21 +54,9 @@ def load(path: str | os.PathLike[str]) -> TabularCMDP:
 
 def save(problem: TabularCMDP, path: str | os.PathLike[str]) -> None:
     """Write ``problem`` so that :func:`load` gives it back; the file is there whole, or not at all."""
-    path = Path(path)
-    if path.suffix != ".npz":
+    if Path(path).suffix != ".npz":
         raise InputError(f"{path}: expected a name that ends with .npz")
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with open(partial, "xb") as file:
-            np.savez_compressed(file, **_arrays(problem))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+    write_whole(path, lambda file: np.savez_compressed(file, **_arrays(problem)))
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -1,0 +1,39 @@
+"""Files that are whole or absent: written to a temporary name beside, synced, renamed; refused with one line otherwise."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from noregret.errors import FileError
+
+
+def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> Path:
+    """Let ``write`` fill an open binary file that then appears as ``path``, or leave nothing behind."""
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with open(partial, "xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return path
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """Make a folder and its parents, or say why not."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be made: {error.strerror or error}") from None
+    return Path(path)
