@@ -234,8 +234,9 @@ def test_the_master_tells_close_policies_apart() -> None:
 def test_the_master_is_solved_where_one_way_of_calling_highs_gives_up() -> None:
     V_r = [5.0, 5.0, 5.0, 4.5, 4.0, 5.0, 4.0]
     slack = [[2.0, 2.0, 1.0, 1.0, 0.0, 1.0, 0.0], [0.0] * 7, [1.0, 1.0, 1.0, 2.0, 0.0, 1.0, 0.0]]
-    values = np.column_stack([V_r, np.transpose(slack) + [2.0, 4.0, 1.0]])
-    weights, dual, value = oracle._master(values, np.array([2.0, 4.0, 1.0]) - oracle.RELAX, 1.0)
+    b = np.array([2.0, 4.0, 1.0])
+    values = np.column_stack([V_r, np.transpose(slack) + b])
+    weights, dual, value = oracle._master(values, b - oracle.RELAX, 1.0)
     assert (value, weights @ values[:, 0]) == pytest.approx((5.0, 5.0))
     assert dual == pytest.approx(0.0)
 
