@@ -116,9 +116,7 @@ def test_one_hot_reduces_to_counts(cap: str, lam: float) -> None:
     for h in range(H):
         top = H if cap == "H" else H - h
         bonus = 0.3 / np.sqrt(visits[h] + lam)
-        for Q, V, mean in [(plan.Q_r, plan.V_r, problem.r)] + [
-            (plan.Q_g[i], plan.V_g[i], problem.g[i]) for i in range(m)
-        ]:
+        for Q, V, mean in [(plan.Q_r, plan.V_r, problem.r)] + [(plan.Q_g[i], plan.V_g[i], problem.g[i]) for i in range(m)]:
             estimate = (visits[h] * mean[h] + n[h] @ V[h + 1]) / (visits[h] + lam)
             np.testing.assert_allclose(Q[h], np.minimum(estimate + bonus, top), rtol=1e-12)
             np.testing.assert_allclose(V[h], (plan.policy[h] * Q[h]).sum(axis=1), rtol=1e-14)
@@ -156,9 +154,7 @@ def test_lower_clip() -> None:
 
 
 def test_softmax_survives_large_alpha() -> None:
-    np.testing.assert_allclose(
-        softmax(np.array([1e4, 1e4 - 1e-3]), 1e3, ALL2), [1 / (1 + math.e**-1), 0.2689414213], 1e-6
-    )
+    np.testing.assert_allclose(softmax(np.array([1e4, 1e4 - 1e-3]), 1e3, ALL2), [1 / (1 + math.e**-1), 0.2689414213], 1e-6)
 
 
 def test_infinite_alpha_is_uniform_over_exact_ties_of_available_actions() -> None:

@@ -35,9 +35,7 @@ def test_iota_by_hand() -> None:
 
 
 def test_chi_is_iota_plus_log_of_C1_plus_one() -> None:
-    assert theory.chi(d=3, T=70, A=4, p=0.1, C1=6.0) == pytest.approx(
-        math.log(4 * 7 * math.log(4) * 3 * 70 / 0.1), rel=1e-14
-    )
+    assert theory.chi(d=3, T=70, A=4, p=0.1, C1=6.0) == pytest.approx(math.log(4 * 7 * math.log(4) * 3 * 70 / 0.1), rel=1e-14)
 
 
 def test_beta_of_the_experiment_is_928_at_p_5_percent() -> None:

@@ -1,0 +1,55 @@
+# Each target does all of its own set-up; python3 (3.11 or later), pip and make are enough.
+#
+#   make paper    the paper's experiment: figures, a table and a page in results/paper
+#   make test     every test
+#   make lint     format, lint, types and layers, none of which may complain
+#   make bench    timings, as ratios
+#   make clean    forget the environment
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+ARGS ?=
+
+# One numerical thread a process: trials run side by side, and a fixed order of sums is what makes runs repeat.
+export OMP_NUM_THREADS = 1
+export OPENBLAS_NUM_THREADS = 1
+export MKL_NUM_THREADS = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help paper test lint format bench clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+# Where python3 comes without ensurepip, pip is put into the environment by the pip that is there.
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "noregret needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV) || ($(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	$(PYTHON) -m pip --python $(BIN)/python install pip)
+
+$(VENV)/installed-%: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+	@touch $@
+
+paper: $(VENV)/installed-report
+	$(BIN)/noregret paper $(ARGS)
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+clean:
+	rm -rf $(VENV)
