@@ -390,5 +390,5 @@ def _why_infeasible(problem: TabularCMDP, ranges: Array, zeta: Array, gap: float
     out = [i for i in range(len(zeta)) if problem.b[i] + zeta[i] > ranges[i, 1] + FEASIBLE]
     parts = "; ".join(_describe(problem, i, ranges, zeta) for i in out or range(len(zeta)))
     if out:
-        return f"{said}no policy meets constraint {parts}"
+        return f"{said}no policy meets the constraints: {parts}"
     return f"{said}each constraint can be met alone but not all together, they miss by {-room:.9g}: {parts}"

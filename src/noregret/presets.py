@@ -53,6 +53,9 @@ def primal_dual(
         _number("bonus_scale", given.pop("bonus_scale", 1.0)),
         given.pop("alpha_rule", None),
     )
+    for key in ("lam", "beta", "xi", "zeta"):  # others are computed from these
+        if key in given:
+            given[key] = _number(key, given[key])
     why = {key: "given" for key in given}
 
     def choose(key: str, value: Any, reason: str) -> Any:
@@ -86,7 +89,7 @@ def primal_dual(
         xi = choose("xi", theory.xi(H=H, slater_gap=gap), "2H/γ" + ("" if slater_gap else ", γ unknown and taken as 1"))
         eta = choose("eta", 5.0 / math.sqrt(K), "5/√K")
         cap, clip = (
-            choose("cap", "H-h+1", "what H-h+1 steps can give (specs I-10)"),
+            choose("cap", "H-h+1", "what H-h+1 steps can give"),
             choose("lower_clip", True, "values are ≥ 0"),
         )
     alpha = given.get("alpha")

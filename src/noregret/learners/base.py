@@ -39,12 +39,13 @@ class Learner:
     """Base of the compiled learners. A subclass sets ``name`` and makes ``_state`` in its constructor.
 
     The constructor takes (spec, episodes, preset, slater_gap, features, **params) and refuses what it does not know.
-    ``constants`` says which numbers are in use, ``explain`` where each comes from.
+    ``parameters`` are the names it takes, ``constants`` says which numbers are in use, ``explain`` where each comes from.
     """
 
     name: ClassVar[str] = ""
     summary: ClassVar[str] = ""
     presets: ClassVar[tuple[str, ...]] = ("theory", "practical")
+    parameters: ClassVar[tuple[str, ...]] = ()
 
     spec: Spec
     episodes: int

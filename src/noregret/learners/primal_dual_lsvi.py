@@ -33,6 +33,7 @@ from noregret.kernels.gram import OneHotGram, TableGram, estimate, learn, one_ho
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_step
 from noregret.learners.base import Learner, register
+from noregret.presets import PARAMETERS
 from noregret.problems.base import Array, Spec, check_features
 
 
@@ -75,6 +76,7 @@ class PrimalDualLSVI(Learner):
     name: ClassVar[str] = "primal-dual-lsvi"
     summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
     presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical")
+    parameters: ClassVar[tuple[str, ...]] = PARAMETERS
 
     def __init__(
         self,

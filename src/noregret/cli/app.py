@@ -1,0 +1,129 @@
+"""The typer application: turns errors into one line and an exit code.
+
+0: done. 1: something was wrong, said in one line on standard error (``--debug`` shows the traceback). 2: the command line
+itself could not be read. 130: stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated, Any, TextIO
+
+import typer
+from typer.core import TyperGroup
+
+from noregret.errors import NoRegretError
+
+STOPPED = 130
+_DEBUG = "noregret.debug"
+
+
+class Commands(TyperGroup):
+    """The group of all commands: ends each with the right exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take ``--debug`` from anywhere in the line."""
+        own = args[: args.index("--")] if "--" in args else args
+        ctx.meta[_DEBUG] = "--debug" in own
+        rest = [arg for arg in own if arg != "--debug"] + args[len(own) :]
+        return super().parse_args(ctx, rest)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; say in one line what went wrong."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except KeyboardInterrupt:
+            say("stopped")
+            raise typer.Exit(STOPPED) from None
+        except NoRegretError as error:
+            if ctx.meta[_DEBUG]:
+                raise
+            complain(str(error))
+        except BrokenPipeError:
+            raise  # typer ends quietly: who read the output has seen enough
+        except OSError as error:
+            if ctx.meta[_DEBUG]:
+                raise
+            complain(f"{error.filename or 'the output'}: {error.strerror or error}")
+            _drop_output()
+        except MemoryError as error:
+            if ctx.meta[_DEBUG]:
+                raise
+            complain(f"out of memory: {error}")
+        raise typer.Exit(1)
+
+
+app = typer.Typer(
+    name="noregret",
+    cls=Commands,
+    help="Learn to act well under a long-term constraint, and measure exactly how far from the best it was.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from noregret import __version__
+
+        typer.echo(f"noregret {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Learn to act well under a long-term constraint, and measure exactly how far from the best it was."""
+
+
+def say(line: str) -> None:
+    """One line to the person, on standard error."""
+    print(" ".join(line.split()), file=sys.stderr)
+
+
+def complain(line: str) -> None:
+    """One line about what was wrong."""
+    say(f"error: {line}")
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    say(f"warning: {message}")
+
+
+def _drop_output() -> None:
+    """Standard output cannot be written: let what is left of it go, so that Python does not complain again at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # no real file, as in tests
+        pass
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line ``args`` (``sys.argv`` by default) and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
+    warnings.showwarning = _warn
+    try:
+        app(args, prog_name="noregret")
+    except KeyboardInterrupt:
+        say("stopped")
+        sys.exit(STOPPED)

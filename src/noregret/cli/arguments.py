@@ -1,0 +1,104 @@
+"""Arguments that several commands share, and how their text becomes a value."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from noregret.errors import InputError
+
+DEFAULT_EPISODES = 10_000
+DEFAULT_LEARNER = "primal-dual-lsvi"
+
+
+def whole(text: str | int) -> int:
+    """A whole number, also as 2e5 or 200_000."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number") from None
+    if not math.isfinite(number) or number != int(number):
+        raise typer.BadParameter(f"{text!r} is not a whole number")
+    return int(number)
+
+
+def gap(text: str | float | None) -> float | Literal["oracle"] | None:
+    """What is known of the Slater gap: a number, "oracle", or nothing."""
+    if text is None:
+        return None
+    if text == "oracle":
+        return "oracle"
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"slater_gap is {text!r}; expected a number or 'oracle'") from None
+
+
+def settings(pairs: list[str]) -> dict[str, Any]:
+    """``["beta=0.3", "cap=H"]`` as a dictionary: true, false, none and numbers are read as such, the rest is text."""
+    given: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not (key and equals and value):
+            raise InputError(f"--set {pair!r}; expected key=value")
+        if key in given:
+            raise InputError(f"--set {key!r} is given twice")
+        given[key.replace("-", "_")] = _value(value)
+    return given
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+Problem = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROBLEM",
+        help="A name, such as job-scheduling; a name with parameters, such as random:seed=3,S=5; or a file that ends in .npz. "
+        "[dim]noregret list problems[/dim] shows them all.",
+    ),
+]
+LearnerName = Annotated[
+    str, typer.Option("--learner", "-l", help="Who learns. [dim]noregret list learners[/dim] shows all names.")
+]
+Episodes = Annotated[int, typer.Option("--episodes", "-k", parser=whole, metavar="N", help="Episodes of each trial.")]
+Trials = Annotated[int, typer.Option("--trials", "-t", parser=whole, metavar="N", help="Independent repetitions.")]
+Seed = Annotated[int, typer.Option("--seed", "-s", parser=whole, metavar="N", help="One number for all randomness.")]
+Preset = Annotated[
+    str, typer.Option("--preset", "-p", help="Where the learner's constants come from: practical, theory or paper.")
+]
+SlaterGap = Annotated[
+    str | None,
+    typer.Option(
+        "--slater-gap",
+        metavar="NUMBER|oracle",
+        help="What the learner is told of the Slater gap, the largest margin by which a policy can meet the constraints: "
+        "a number, or the word oracle for the exact one. Nothing by default.",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A constant of the learner in place of the preset's; may be repeated."),
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", parser=whole, metavar="N", help="Trials at once; all cores by default.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write the curves (CSV) and a figure (PNG) here.")
+]

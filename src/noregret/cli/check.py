@@ -1,0 +1,145 @@
+"""``noregret check``: what is true of a problem, and what a learner would make of it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from noregret.cli import arguments as arg
+from noregret.cli.app import app
+from noregret.cli.console import console
+
+if TYPE_CHECKING:
+    from noregret.learners.base import Learner
+    from noregret.oracle import Optimum
+    from noregret.problems.base import Array, TabularCMDP
+    from noregret.report.tables import Cell
+
+
+@app.command()
+def check(
+    problem: arg.Problem,
+    learner: arg.LearnerName = arg.DEFAULT_LEARNER,
+    episodes: arg.Episodes = arg.DEFAULT_EPISODES,
+    preset: arg.Preset = "practical",
+    slater_gap: arg.SlaterGap = None,
+    settings: arg.Settings = None,
+) -> None:
+    """Show a problem's sizes, what its constraints allow, its exact optimum, and the constants and bounds of a learner.
+
+    Nothing is run. With preset theory and no Slater gap given, the exact one is used.
+    """
+    from noregret import oracle, problems
+    from noregret.runner import make_learner
+
+    params, gap = arg.settings(settings or []), arg.gap(slater_gap)
+    if gap is None and preset == "theory":
+        gap = "oracle"
+    world = problems.load(problem)
+    _print_problem(world)
+    _print_constraints(world, oracle.reachable(world))
+    optimum = oracle.solve(world)
+    _print_optimum(optimum)
+    made = make_learner(world, learner, optimum, episodes=episodes, preset=preset, slater_gap=gap, **params)
+    _print_constants(made, optimum, gap)
+    _print_bounds(made, optimum)
+
+
+def _print_problem(world: TabularCMDP) -> None:
+    features = "one-hot" if world.features is None else "a table"
+    starts = int((world.mu > 0).sum())
+    masked = int((~world.available).sum())
+    _print(
+        f"Problem {world.name}",
+        ("", ""),
+        [
+            ("horizon", f"{world.horizon} steps"),
+            ("states", f"{world.n_states:,}"),
+            ("actions", f"{world.n_actions}" + (f" ({masked:,} step-state-action triples are masked)" if masked else "")),
+            ("features", f"{features}, dimension {world.spec.dimension:,}"),
+            ("start", f"state {int(world.mu.argmax())}" if starts == 1 else f"drawn from {starts:,} states"),
+            ("rewards", "the learner sees 0 or 1 with the given means" if world.noise else "seen as they are"),
+        ],
+    )
+
+
+def _print_constraints(world: TabularCMDP, reachable: Array) -> None:
+    from noregret.problems.base import to_threshold
+
+    rows: list[tuple[Cell, ...]] = []
+    for name, sense, limit, ends in zip(world.constraint_names, world.senses, world.limits(), reachable, strict=True):
+        low, high = sorted(to_threshold(float(end), sense, world.horizon) for end in ends)
+        words = "at least" if sense == ">=" else "at most"
+        rows.append((name, f"{words} {limit:.6g}", f"{low:.6f} to {high:.6f}"))
+    _print("Constraints", ("total over an episode", "wanted, in expectation", "reachable"), rows)
+
+
+def _print_optimum(optimum: Optimum) -> None:
+    duals = ", ".join(f"{value:.6f}" for value in optimum.dual)
+    _print(
+        "Exact optimum",
+        ("", ""),
+        [
+            ("value", f"{optimum.value:.6f}"),
+            ("dual", duals + ("" if optimum.dual.any() else " (no constraint binds)")),
+            ("Slater gap", f"{optimum.slater_gap:.6f}, the largest margin by which one policy meets all constraints"),
+        ],
+    )
+
+
+def _print_constants(made: Learner, optimum: Optimum, gap: Any) -> None:
+    if not made.constants:
+        console().print(f"{made.name} has no constants.")
+        return
+    told = {None: "told nothing of the Slater gap", "oracle": f"told the exact Slater gap, {optimum.slater_gap:.6f}"}
+    text = told.get(gap, f"told a Slater gap of {gap}")
+    rows = [(key, _text(value), made.explain.get(key, "")) for key, value in made.constants.items()]
+    title = f"{made.name}, preset {made.preset}, {made.episodes:,} episodes, {text}"
+    _print(title, ("constant", "value", "reason"), rows)
+
+
+def _print_bounds(made: Learner, optimum: Optimum) -> None:
+    """What Theorems 1 and 2 promise; they are about primal-dual-lsvi."""
+    if made.name != "primal-dual-lsvi":
+        return
+    from noregret import theory
+
+    spec, c = made.spec, made.constants
+    H, K, gap = spec.horizon, made.episodes, optimum.slater_gap
+    sizes: dict[str, Any] = {"d": spec.dimension, "H": H, "K": K, "A": spec.n_actions}
+    trivial = float(K * H)
+    rows: list[tuple[Cell, ...]] = []
+
+    def add(what: str, theorem: str, bound: float) -> None:
+        words = "less than anything can cost" if bound < trivial else "says nothing: no policy can cost more than K·H"
+        rows.append((what, theorem, _text(bound), f"{words} ({trivial:,.0f})"))
+
+    if c["zeta"] == 0.0:
+        if c["xi"] > 0.0:
+            add("regret", "Theorem 1, with C = 1", theory.regret_bound(**sizes, xi=c["xi"]))
+            add("violation", "Theorem 1, with C' = 1", theory.violation_bound(**sizes, xi=c["xi"]))
+    elif c["zeta"] <= gap / 2:
+        tight = sizes | {"slater_gap": gap, "zeta": c["zeta"]}
+        add("regret", "Theorem 2, with C = 1 and the exact Slater gap", theory.regret_bound_tightened(**tight))
+        add("violation", "Theorem 2, with C' = 1 and the exact Slater gap", theory.violation_bound_tightened(**tight))
+    else:
+        console().print(
+            f"No bound: zeta is {c['zeta']:.6g}, and Theorem 2 asks for at most half the Slater gap, {gap / 2:.6g}."
+        )
+    if rows:
+        _print("Bounds on the sums over all episodes", ("sum", "by", "bound", "meaning"), rows)
+        if made.preset != "theory":
+            console().print(f"The theorems are about the constants of preset theory; preset {made.preset} borrows their form.")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return "infinite" if math.isinf(value) else f"{value:.6g}" if abs(value) < 1e6 else f"{value:.3e}"
+
+
+def _print(title: str, columns: tuple[str, ...], rows: Any) -> None:
+    from noregret.report.tables import Table
+
+    console().print(Table(title, columns, tuple(rows)).rich())
+    console().print()

@@ -1,0 +1,164 @@
+"""Numbers of runs as tables: for the terminal, as CSV, as Markdown.
+
+A :class:`Table` holds numbers, not text; each way of writing it decides how a number looks. A cell may be an
+:class:`~noregret.metrics.Interval`: the terminal and Markdown show mean and interval, CSV has a column for each end.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from noregret import metrics
+from noregret.files import write_whole
+from noregret.metrics import Interval
+from noregret.results import RunResult
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Cell = str | int | float | Interval | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows of numbers; a row has a cell for each column."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+
+    def rich(self) -> RenderableType:
+        """For the terminal; without a head when no column has a name."""
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        named = any(self.columns)
+        table = RichTable(box=box.SIMPLE_HEAD if named else None, pad_edge=False, padding=(0, 2, 0, 0), show_header=named)
+        for i, column in enumerate(self.columns):
+            text = any(isinstance(row[i], str) for row in self.rows)
+            table.add_column(column, justify="left" if text else "right", overflow="fold")
+        for row in self.rows:
+            table.add_row(*(Text(show(cell, joint="\n")) for cell in row))
+        parts: list[RenderableType] = [Text(self.title, style="bold")] if self.title else []
+        return Group(*parts, table, *([Text(self.caption, style="italic")] if self.caption else []))
+
+    def markdown(self) -> str:
+        """As a Markdown table."""
+        lines = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
+        lines += ["| " + " | ".join(show(cell).replace("|", "\\|") for cell in row) + " |" for row in self.rows]
+        return "\n".join(lines) + "\n"
+
+    def csv(self) -> str:
+        """As CSV with every digit; an interval takes three columns."""
+        wide = [any(isinstance(row[i], Interval) for row in self.rows) for i in range(len(self.columns))]
+        header: list[str] = []
+        for column, spread in zip(self.columns, wide, strict=True):
+            header += [column, f"{column} low", f"{column} high"] if spread else [column]
+        rows: list[list[Any]] = []
+        for row in self.rows:
+            flat: list[Any] = []
+            for cell, spread in zip(row, wide, strict=True):
+                if isinstance(cell, Interval):
+                    flat += [float(cell.mean), float(cell.low), float(cell.high)]
+                else:
+                    flat += [cell, "", ""] if spread else [cell]
+            rows.append(flat)
+        return _csv([header, *rows])
+
+
+def show(cell: Cell, joint: str = " ") -> str:
+    """A cell as a person reads it: four digits, thousands apart, an interval in brackets after its mean."""
+    if cell is None:
+        return "-"
+    if isinstance(cell, Interval):
+        mean, low, high = float(cell.mean), float(cell.low), float(cell.high)
+        return number(mean) if low == high else f"{number(mean)}{joint}[{number(low)}, {number(high)}]"
+    return cell if isinstance(cell, str) else number(cell)
+
+
+def number(value: float) -> str:
+    """A number as a person reads it.
+
+    >>> number(5474.2), number(0.49979), number(200000), number(0.0), number(1.2e-7), number(float("nan"))
+    ('5,474', '0.4998', '200,000', '0', '1.2e-07', '-')
+    """
+    if math.isnan(value):
+        return "-"
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    if float(value).is_integer() or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def last(result: RunResult, which: str) -> Interval:
+    """The mean and 95% interval over trials of a curve of the result (``"regret"``, ...) at the last recorded episode."""
+    return metrics.mean_interval(getattr(result, which)[:, -1])
+
+
+def slope(result: RunResult, which: str = "regret") -> float:
+    """The exponent of growth of the mean curve over the last nine tenths of the episodes."""
+    return metrics.slope(result.episodes, getattr(result, which).mean(axis=0))
+
+
+def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
+    """One row for each labelled result: what it cost, how far it was off the constraint, how fast it ran."""
+    tightened = any(result.constants.get("zeta", 0.0) for result in results.values())
+    columns = ["run", "trials", "episodes", "regret"]
+    columns += ["regret against the tightened optimum"] if tightened else []
+    columns += ["hard regret", "violation", "hard violation", "slope of regret", "episodes/s"]
+    rows: list[tuple[Cell, ...]] = []
+    for label, result in results.items():
+        if not len(result.episodes):
+            rows.append((label, result.trials, 0, *(None,) * (len(columns) - 3)))
+            continue
+        row: list[Cell] = [label, result.trials, int(result.episodes[-1]), last(result, "regret")]
+        row += [last(result, "regret_tightened")] if tightened else []
+        row += [last(result, which) for which in ("hard_regret", "violation", "hard_violation")]
+        rows.append((*row, slope(result), result.episodes_per_second))
+    caption = "Sums over all episodes: means over the trials, 95% intervals in brackets." if rows else ""
+    return Table(title, tuple(columns), tuple(rows), caption)
+
+
+def curves(results: Mapping[str, RunResult]) -> str:
+    """Every recorded number of every trial as CSV, a row for each trial and recorded episode."""
+    m = max(result.violations.shape[2] for result in results.values())
+    header = ["run", "trial", "episode", "regret", "hard_regret", "regret_tightened"]
+    header += [f"{which}_{i}" for which in ("violation", "hard_violation", "dual") for i in range(m)]
+    rows: list[list[Any]] = [header]
+    for label, result in results.items():
+        for trial in range(result.trials):
+            flat = [result.regret[trial], result.hard_regret[trial], result.regret_tightened[trial]]
+            for table in (result.violations, result.hard_violations, result.dual):
+                missing = [np.full(len(result.episodes), np.nan)] * (m - table.shape[2])
+                flat += [*table[trial].T, *missing]
+            numbers = np.column_stack(flat).tolist()
+            rows += [[label, trial, k, *row] for k, row in zip(result.episodes.tolist(), numbers, strict=True)]
+    return _csv(rows)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file, whole or not at all."""
+
+    def write(file: IO[bytes]) -> None:
+        file.write(text.encode())
+
+    return write_whole(path, write)
+
+
+def _csv(rows: Iterable[Iterable[Any]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
