@@ -382,7 +382,7 @@ def test_jointly_infeasible_constraints_are_said_to_be_so() -> None:
     with pytest.raises(InfeasibleError, match=r"alone but not all together, they miss by 0.1: 'left' .*'right' asks"):
         oracle.solve(problem)
     assert oracle.slater_gap(problem) == pytest.approx(-0.1)
-    with pytest.raises(InfeasibleError, match="no policy meets constraint 'right'"):
+    with pytest.raises(InfeasibleError, match="no policy meets the constraints: 'right'"):
         oracle.solve(problem.replace(b=[0.6, 1.2]))
 
 
