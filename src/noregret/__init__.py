@@ -23,6 +23,7 @@ _HOME = {
     "RunResult": "results",
     "TabularCMDP": "problems.base",
     "evaluate": "oracle",
+    "load_runs": "store",
     "run": "runner",
     "solve": "oracle",
 }
@@ -38,6 +39,7 @@ __all__ = [
     "evaluate",
     "features",
     "learners",
+    "load_runs",
     "metrics",
     "oracle",
     "problems",
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from noregret.problems.base import Constraint, TabularCMDP
     from noregret.results import RunResult
     from noregret.runner import run
+    from noregret.store import load_runs
 
 
 def __getattr__(name: str) -> Any:

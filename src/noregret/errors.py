@@ -22,6 +22,10 @@ class FileError(NoRegretError, OSError):
     """A file that cannot be read or written."""
 
 
+class DamagedError(FileError):
+    """A stored file whose content is not what was written; the message names it."""
+
+
 class OracleError(NoRegretError):
     """The oracle's own checks disagree; its answer would not be exact."""
 

@@ -22,12 +22,24 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
+        sync_folder(path.parent)
     except OSError as error:
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
     return path
+
+
+def sync_folder(path: str | os.PathLike[str]) -> None:
+    """Make the names in a folder survive a power cut, where the system can do that."""
+    if os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from noregret.problems.base import Array
 
+#: Raised when the numbers of some run change; stored runs of another version are not taken for the same run.
+RESULTS_VERSION = 1
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -82,3 +85,20 @@ class RunResult:
             f"<RunResult {self.learner} on {self.problem}: {self.trials} trials x {self.episodes[-1]} episodes{state}, "
             f"mean regret {self.regret[:, -1].mean():.6g}, violation {self.violation[:, -1].mean():.6g}>"
         )
+
+
+def named_curves(curves: Array, m: int) -> dict[str, Array]:
+    """The columns of what the loop records, (..., 2+3m): regret, hard regret, and m each of the other three."""
+    return {
+        "regret": curves[..., 0],
+        "hard_regret": curves[..., 1],
+        "signed_violations": curves[..., 2 : 2 + m],
+        "hard_violations": curves[..., 2 + m : 2 + 2 * m],
+        "dual": curves[..., 2 + 2 * m :],
+    }
+
+
+def record_grid(n: int, every: int, episodes: int) -> NDArray[np.int64]:
+    """The first ``n`` recorded episodes: the multiples of ``every``, and the last one."""
+    grid: NDArray[np.int64] = np.minimum((np.arange(n, dtype=np.int64) + 1) * every, episodes)
+    return grid

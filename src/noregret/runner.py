@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from noregret import learners, oracle
 from noregret.errors import InputError, NumericalError
@@ -28,7 +28,7 @@ from noregret.kernels.jit import jit
 from noregret.learners.base import Learner, check_episodes
 from noregret.learners.fixed import FixedPolicy
 from noregret.problems.base import Array, TabularCMDP
-from noregret.results import RunResult
+from noregret.results import RunResult, named_curves, record_grid
 
 #: Policies that the runner builds from the oracle; not learners.
 FIXED_POLICIES = ("optimal", "safest")
@@ -232,7 +232,7 @@ def run(
         return Trial(problem, world, made, int(seed), index, int(episodes), int(record_every), opt.value)
 
     first = start(0)
-    tightened = _tightened_value(problem, opt, first.learner.constants.get("zeta", 0.0))
+    tightened = tightened_value(problem, opt, first.learner.constants.get("zeta", 0.0))
     begin = time.perf_counter()
     threads = min(trials, threads or available_cores())
     finished = _play_all(start, first, trials, threads, block_size, progress)
@@ -244,11 +244,23 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tightened_value(problem: TabularCMDP, opt: oracle.Optimum, zeta: float) -> float:
+def tightened_value(problem: TabularCMDP, opt: oracle.Optimum, zeta: float) -> float:
     """V*(b+ζ); nan when ζ is beyond the Slater gap, so that no policy meets the tightened problem."""
     if zeta == 0.0:
         return opt.value
     return oracle.solve(problem, tighten=zeta).value if zeta <= opt.slater_gap else float("nan")
+
+
+def blocks(trial: Trial, size: int | None = None) -> Iterator[int]:
+    """Play a trial to its end, a block at a time; gives its episode after each. Without ``size`` the clock chooses."""
+    n = size or 64
+    while trial.k < trial.episodes:
+        before = trial.seconds
+        trial.advance(n)
+        if size is None:
+            spent = max(trial.seconds - before, 1e-6)
+            n = int(min(max(n * BLOCK_SECONDS / spent, n / 2, 1), n * 4, 50_000))
+        yield trial.k
 
 
 def _play_all(
@@ -265,13 +277,10 @@ def _play_all(
 
     def play(index: int) -> Trial:
         trial = started.setdefault(index, first) if index == 0 else started.setdefault(index, start(index))
-        size = block_size or 64
-        while trial.k < trial.episodes and not stop.is_set():
-            before = trial.seconds
-            trial.advance(size)
-            if block_size is None:
-                spent = max(trial.seconds - before, 1e-6)
-                size = int(min(max(size * BLOCK_SECONDS / spent, size / 2, 1), size * 4, 50_000))
+        if not stop.is_set():
+            for _ in blocks(trial, block_size):
+                if stop.is_set():
+                    break
         return trial
 
     with _bar(trials * first.episodes, progress) as show:
@@ -308,13 +317,14 @@ def _collect(
     m = first.problem.n_constraints
     n = min(trial.recorded for trial in finished)
     curves = np.stack([trial.curves[:n] for trial in finished])
-    grid: NDArray[np.int64] = np.minimum((np.arange(n) + 1) * first.every, episodes)
+    grid = record_grid(n, first.every, episodes)
     gap = options["slater_gap"]
+    named = named_curves(curves, m)
+    signed = named.pop("signed_violations")
     return RunResult(
         problem=first.problem.name, learner=first.learner.name, preset=first.learner.preset,
         constants=dict(first.learner.constants), explain=dict(first.learner.explain), seed=first.seed, episodes=grid,
-        regret=curves[:, :, 0], hard_regret=curves[:, :, 1], violations=np.maximum(curves[:, :, 2 : 2 + m], 0.0),
-        hard_violations=curves[:, :, 2 + m : 2 + 2 * m], dual=curves[:, :, 2 + 2 * m :], optimal_value=opt.value,
+        violations=np.maximum(signed, 0.0), **named, optimal_value=opt.value,
         tightened_value=tightened, optimal_dual=np.array(opt.dual), slater_gap=opt.slater_gap,
         slater_gap_used=opt.slater_gap if gap == "oracle" else gap, episodes_requested=episodes, seconds=seconds,
         kernel_seconds=sum(trial.seconds for trial in finished), threads=threads,

@@ -78,6 +78,12 @@ def load(text: str | os.PathLike[str]) -> TabularCMDP:
     return factory(**_arguments(name, factory, tail)) if colon else factory()
 
 
+def is_built_in(text: str) -> bool:
+    """Whether ``text`` names a problem of noregret's own, so that the text alone says what is built."""
+    factory = _FACTORIES.get(text.partition(":")[0].strip())
+    return factory is not None and factory.__module__.startswith("noregret.")
+
+
 def describe(name: str) -> str:
     """One line about a problem: what it is, and its parameters with their defaults."""
     factory = _factory(name)

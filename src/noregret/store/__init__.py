@@ -1,0 +1,8 @@
+"""Runs on disk: one trial, one folder, whole or absent. Nothing here runs a learner, and nothing loads pickle."""
+
+from noregret.store.checkpoints import Checkpoints
+from noregret.store.folder import Store, StoredRun
+from noregret.store.identity import RunKey, content_hash
+from noregret.store.table import RunTable, load_runs
+
+__all__ = ["Checkpoints", "RunKey", "RunTable", "Store", "StoredRun", "content_hash", "load_runs"]

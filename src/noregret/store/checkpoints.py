@@ -1,0 +1,147 @@
+r"""Checkpoints: the arrays and numbers of an unfinished run, in files that a torn write cannot pass off as whole.
+
+A checkpoint is one file: a line that names the format, a line with the SHA-256 of the rest, and the rest, an .npz whose entry
+``meta`` is JSON. It is written to a temporary name, synced and renamed. The last two are kept; one that does not
+match its checksum is named in a warning and the other one is taken.
+
+Arrays that only grow (the features a learner has seen) are not written again each time. The caller names the axis along which
+each of them grows; the new part goes to a segment file of its own, and the checkpoint lists the segments with their checksums.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.errors import DamagedError
+from noregret.files import make_folder, write_whole
+
+Numbers = NDArray[Any]
+
+MAGIC = b"noregret checkpoint 1\n"
+KEPT = 2
+
+
+class Checkpoints:
+    """The checkpoints of one run, in a folder of its own; to be used by whoever holds the run's lock."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._segments: dict[str, list[dict[str, Any]]] = {}
+
+    def save(
+        self, k: int, arrays: Mapping[str, Numbers], meta: Mapping[str, Any], growing: Mapping[str, int] | None = None
+    ) -> None:
+        """Write the state after ``k`` episodes.
+
+        Args:
+            k: the number that orders checkpoints.
+            arrays: everything that changes.
+            meta: JSON values beside them.
+            growing: for entries of ``arrays`` that only grow, the axis along which they do; what was there does not change.
+        """
+        growing = growing or {}
+        make_folder(self.folder)
+        segments = {key: self._append(key, np.asarray(arrays[key]), axis) for key, axis in growing.items()}
+        head = {"k": k, "meta": dict(meta), "segments": segments, "growing": dict(growing)}
+        packed = {f"array.{key}": value for key, value in arrays.items() if key not in growing}
+        packed["meta"] = np.frombuffer(json.dumps(head, sort_keys=True).encode(), dtype=np.uint8)
+        buffer = io.BytesIO()
+        np.savez(buffer, **packed)  # type: ignore[arg-type]
+        payload = buffer.getbuffer()
+        digest = hashlib.sha256(payload).hexdigest().encode()
+
+        def write(file: Any) -> None:
+            file.write(MAGIC + digest + b"\n")
+            file.write(payload)
+
+        write_whole(self.folder / f"checkpoint-{k:015d}.bin", write)
+        self._segments = segments
+        self._tidy()
+
+    def load(self) -> tuple[int, dict[str, Numbers], dict[str, Any]] | None:
+        """The newest whole checkpoint as (k, arrays, meta); None when there is none."""
+        for path in reversed(self._files()):
+            try:
+                k, arrays, meta, self._segments = self._read(path)
+            except DamagedError as error:
+                warnings.warn(f"{error}; going back to the one before", stacklevel=2)
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                continue
+            self._tidy()
+            return k, arrays, meta
+        self._segments = {}
+        return None
+
+    def _files(self) -> list[Path]:
+        return sorted(self.folder.glob("checkpoint-*.bin"))
+
+    def _append(self, key: str, array: Numbers, axis: int) -> list[dict[str, Any]]:
+        """Write what ``array`` grew by since the last checkpoint; all segments of the entry."""
+        known = list(self._segments.get(key, []))
+        start, stop = (known[-1]["stop"] if known else 0), array.shape[axis]
+        if stop == start and known:
+            return known
+        part = np.ascontiguousarray(array[(slice(None),) * axis + (slice(start, stop),)])
+        buffer = io.BytesIO()
+        np.save(buffer, part, allow_pickle=False)
+        payload = buffer.getbuffer()
+        name = f"segment-{uuid.uuid4().hex}.npy"
+        write_whole(self.folder / name, lambda file: file.write(payload))
+        return [*known, {"file": name, "stop": stop, "sha256": hashlib.sha256(payload).hexdigest()}]
+
+    def _read(self, path: Path) -> tuple[int, dict[str, Numbers], dict[str, Any], dict[str, list[dict[str, Any]]]]:
+        payload = _checked(path)
+        with np.load(io.BytesIO(payload), allow_pickle=False) as file:
+            head = json.loads(bytes(file["meta"]))
+            arrays = {key.removeprefix("array."): file[key] for key in file.files if key.startswith("array.")}
+        for key, axis in head["growing"].items():
+            parts = [np.load(io.BytesIO(data), allow_pickle=False) for data in self._parts(path, head["segments"][key])]
+            arrays[key] = np.concatenate(parts, axis=axis)
+        return head["k"], arrays, head["meta"], head["segments"]
+
+    def _parts(self, path: Path, segments: list[dict[str, Any]]) -> Iterator[bytes]:
+        for segment in segments:
+            try:
+                data = (self.folder / segment["file"]).read_bytes()
+            except OSError as error:
+                raise DamagedError(f"{path}: its part {segment['file']} cannot be read: {error.strerror or error}") from None
+            if hashlib.sha256(data).hexdigest() != segment["sha256"]:
+                raise DamagedError(f"{path}: its part {segment['file']} does not match its checksum")
+            yield data
+
+    def _tidy(self) -> None:
+        """Forget all but the last checkpoints, and the parts that none of them uses."""
+        files = self._files()
+        for old in files[:-KEPT]:
+            old.unlink(missing_ok=True)
+        # Segments are only ever added to, so those of the newest checkpoint include those of the one before.
+        used = {segment["file"] for parts in self._segments.values() for segment in parts}
+        for path in self.folder.glob("segment-*.npy"):
+            if path.name not in used:
+                path.unlink(missing_ok=True)
+
+
+def _checked(path: Path) -> bytes:
+    """The content of a checkpoint after its checksum, or DamagedError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DamagedError(f"{path}: cannot be read: {error.strerror or error}") from None
+    start = len(MAGIC) + 65
+    payload = data[start:]
+    if data[:start] != MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n":
+        raise DamagedError(f"{path}: does not match its checksum")
+    return payload

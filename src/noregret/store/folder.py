@@ -1,0 +1,234 @@
+"""The store: a folder with a folder for each finished run, and what is under way beside them.
+
+    runs/<id>/run.json, curves.npz     a finished run; appears by one rename, so it is whole or absent
+    runs/.work/<id>.lock               held by the process that plays the run (the kernel lets go when it dies)
+    runs/.work/<id>/                   its checkpoints
+    runs/.failed/<id>.json             the error of a run that raised; it is tried again by the next sweep
+    runs/.damaged/<id>...              a run whose files did not match their checksums, moved aside and played again
+
+``run.json`` ends with the SHA-256 of what is before, and holds that of ``curves.npz``. Where a file system has no locks two
+processes may play the same run; both get the same numbers and one rename wins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.errors import DamagedError, FileError, InputError
+from noregret.files import make_folder, sync_folder, write_whole
+from noregret.store.identity import DIGITS, RunKey, decode, encode
+
+try:
+    import fcntl
+except ImportError:  # not on this system: see above
+    fcntl = None  # type: ignore[assignment]
+
+_ID = re.compile(rf"[0-9a-f]{{{DIGITS}}}")
+_SEAL = re.compile(rb',\n "sha256": "([0-9a-f]{64})"\n}\n\Z')
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A finished run: its record and, when asked for, its curves by name."""
+
+    id: str
+    path: Path
+    record: dict[str, Any]
+
+    @property
+    def key(self) -> RunKey:
+        """What the run is."""
+        return RunKey.from_json(self.record["run"])
+
+    def curves(self) -> dict[str, NDArray[Any]]:
+        """``episodes`` (n,), ``regret`` and ``hard_regret`` (n,), ``signed_violations``, ``hard_violations``, ``dual`` (n,m)."""
+        path = self.path / "curves.npz"
+        data = _bytes(path)
+        if hashlib.sha256(data).hexdigest() != self.record["curves"]["sha256"]:
+            raise DamagedError(f"{path}: does not match its checksum")
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+
+
+class Store:
+    """The runs in a folder."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def path(self, id: str) -> Path:
+        """The folder of a finished run."""
+        return self.folder / id
+
+    def work(self, id: str) -> Path:
+        """The folder of a run's checkpoints."""
+        return self.folder / ".work" / id
+
+    def ids(self) -> list[str]:
+        """All finished runs (their files are checked when they are read)."""
+        try:
+            return sorted(entry.name for entry in os.scandir(self.folder) if _ID.fullmatch(entry.name))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise FileError(f"{self.folder}: cannot be read: {error.strerror or error}") from None
+
+    def find(self, text: str) -> str:
+        """The one finished or failed run whose name starts with ``text``."""
+        known = [*self.ids(), *(i for i in self.failures() if not self.path(i).exists())]
+        found = [id for id in known if id.startswith(text)]
+        if len(found) != 1:
+            what = f"{len(found)} runs start with" if found else "no run starts with"
+            raise InputError(f"{what} {text!r} in {self.folder}; expected the first digits of one of {len(known)}")
+        return found[0]
+
+    def read(self, id: str) -> StoredRun:
+        """A finished run, its record checked; FileError when absent, DamagedError when it is not what was written."""
+        path = self.path(id) / "run.json"
+        record = _unseal(path, _bytes(path))
+        run = StoredRun(id, self.path(id), record)
+        if run.key.id != id:
+            raise DamagedError(f"{path}: belongs to run {run.key.id}")
+        return run
+
+    def finished(self, id: str) -> bool:
+        """Whether the run is here and whole. A damaged one is named, moved aside, and counts as absent."""
+        if not self.path(id).exists():
+            return False
+        try:
+            self.read(id).curves()
+        except (DamagedError, FileNotFoundError) as error:
+            aside = make_folder(self.folder / ".damaged") / f"{id}-{uuid.uuid4().hex[:8]}"
+            warnings.warn(f"{error}; moved to {aside}, the run is played again", stacklevel=2)
+            with contextlib.suppress(FileNotFoundError):  # another process was first
+                os.rename(self.path(id), aside)
+            return False
+        return True
+
+    def write(self, key: RunKey, record: Mapping[str, Any], curves: Mapping[str, NDArray[Any]]) -> None:
+        """Put a finished run in its place: whole, or not at all. The run that is there already stays."""
+        buffer = io.BytesIO()
+        np.savez(buffer, **curves)  # type: ignore[arg-type]
+        data = buffer.getvalue()
+        entries = {"run": key.to_json(), "curves": {"file": "curves.npz", "sha256": hashlib.sha256(data).hexdigest()}}
+        sealed = seal(entries | encode(record))
+        partial = make_folder(self.work(key.id)) / f"done-{uuid.uuid4().hex}"
+        try:
+            partial.mkdir()
+            for name, content in (("curves.npz", data), ("run.json", sealed)):
+                with open(partial / name, "xb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+            sync_folder(partial)
+            try:
+                os.rename(partial, self.path(key.id))
+            except OSError:
+                if not self.path(key.id).exists():
+                    raise
+            sync_folder(self.folder)
+        except OSError as error:
+            raise FileError(f"{self.path(key.id)}: cannot be written: {error.strerror or error}") from error
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        self.tidy(key.id)
+
+    def tidy(self, id: str) -> None:
+        """Forget what led to a finished run."""
+        shutil.rmtree(self.work(id), ignore_errors=True)
+        with contextlib.suppress(OSError):
+            (self.folder / ".failed" / f"{id}.json").unlink(missing_ok=True)
+
+    def fail(self, key: RunKey, record: Mapping[str, Any]) -> None:
+        """Remember that a run raised."""
+        path = make_folder(self.folder / ".failed") / f"{key.id}.json"
+        sealed = seal({"run": key.to_json()} | encode(record))
+        write_whole(path, lambda file: file.write(sealed))
+
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """The records of the runs that raised, by name."""
+        found = {}
+        for path in sorted((self.folder / ".failed").glob("*.json")):
+            with contextlib.suppress(FileError):  # gone, or damaged: it will be tried again anyway
+                found[path.stem] = _unseal(path, _bytes(path))
+        return found
+
+    @contextlib.contextmanager
+    def lock(self, id: str) -> Iterator[bool]:
+        """Hold a run; False when another process, or thread, holds it."""
+        path = make_folder(self.folder / ".work") / f"{id}.lock"
+        handle = _acquire(path)
+        try:
+            yield handle is not None
+        finally:
+            if handle is not None:
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)  # before letting go, so that nobody holds a name that is gone
+                os.close(handle)
+
+
+def _acquire(path: Path) -> int | None:
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise FileError(f"{path}: cannot be made: {error.strerror or error}") from error
+        try:
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        except OSError:
+            return handle  # no locks here: see the module's docstring
+        try:
+            if os.fstat(handle).st_ino == os.stat(path).st_ino:
+                return handle
+        except FileNotFoundError:
+            pass
+        os.close(handle)  # its name was removed by the one who held it before
+
+
+# --- JSON with a seal ---------------------------------------------------------------------------------------------
+
+
+def seal(entries: Mapping[str, Any]) -> bytes:
+    """JSON whose last entry is the SHA-256 of the text without it."""
+    body = json.dumps(entries, indent=1, ensure_ascii=False, allow_nan=False).encode()
+    digest = hashlib.sha256(body).hexdigest()
+    return body[: -len(b"\n}")] + f',\n "sha256": "{digest}"\n}}\n'.encode()
+
+
+def _unseal(path: Path, data: bytes) -> dict[str, Any]:
+    match = _SEAL.search(data)
+    body = data[: match.start()] + b"\n}" if match else b""
+    if match is None or hashlib.sha256(body).hexdigest().encode() != match[1]:
+        raise DamagedError(f"{path}: does not match its checksum")
+    entries: dict[str, Any] = json.loads(body)
+    return {key: value if key == "run" else decode(value) for key, value in entries.items()}
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        if path.parent.exists():
+            raise DamagedError(f"{path}: is missing") from None
+        raise FileError(f"{path}: no such file") from None
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -1,0 +1,124 @@
+"""Which run is this: a hash of everything that decides its numbers, and of nothing else.
+
+A run is one trial. Its numbers follow from the problem, the learner with its preset, parameters and knowledge of the Slater
+gap, the seed and the trial's index, the episodes, the record grid, and the version of the results; the hash is taken of these
+as JSON with sorted keys. A problem that noregret builds is identified by the text that rebuilds it, any other one by its
+arrays. Threads, block sizes, machines, paths and times do not change numbers and are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from noregret.errors import InputError
+from noregret.results import RESULTS_VERSION
+
+#: Hexadecimal digits of the hash that name a run's folder.
+DIGITS = 16
+
+
+@dataclass(frozen=True)
+class RunKey:
+    """Everything that decides the numbers of one trial.
+
+    ``problem`` is the text that loads it. ``problem_hash`` is set where that text is not enough (a file, a problem of somebody
+    else's factory), ``features_hash`` where φ was handed over as an array; then the hash stands for the content.
+    """
+
+    problem: str
+    learner: str
+    episodes: int
+    seed: int = 0
+    trial: int = 0
+    record_every: int = 100
+    preset: str = "practical"
+    slater_gap: float | str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    problem_hash: str | None = None
+    features_hash: str | None = None
+    results_version: int = RESULTS_VERSION
+
+    def canonical(self) -> str:
+        """The text that is hashed."""
+        entries = asdict(self)
+        entries["params"] = dict(self.params)
+        if self.problem_hash is not None:
+            entries["problem"] = None
+        return json.dumps(_same(encode(entries)), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+    @cached_property
+    def id(self) -> str:
+        """The name of the run."""
+        return hashlib.sha256(self.canonical().encode()).hexdigest()[:DIGITS]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain entries for a JSON file."""
+        entries: dict[str, Any] = encode(asdict(self) | {"params": dict(self.params)})
+        return entries
+
+    @classmethod
+    def from_json(cls, entries: Mapping[str, Any]) -> RunKey:
+        """What :meth:`to_json` gave."""
+        return cls(**decode(dict(entries)))
+
+
+def content_hash(arrays: Mapping[str, Any]) -> str:
+    """A hash of named arrays (and texts, and None): of their types, shapes and bytes."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        value = arrays[name]
+        digest.update(f"{name}|".encode())
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            digest.update(f"{value.dtype.str}{value.shape}|".encode())
+            digest.update(np.ascontiguousarray(value).data)
+        elif value is None or isinstance(value, str | int | float):
+            digest.update(repr(value).encode())
+        elif isinstance(value, tuple) and all(isinstance(v, str) for v in value):
+            digest.update(repr(value).encode())
+        else:
+            raise InputError(f"{name} is a {type(value).__name__}; expected an array of numbers, text or None")
+    return digest.hexdigest()
+
+
+# --- values that JSON does not have -------------------------------------------------------------------------------
+
+
+def encode(value: Any) -> Any:
+    """Plain JSON values: NumPy's numbers as Python's, numbers that are not finite as ``{"number": "inf"}``."""
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [encode(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": repr(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InputError(f"{value!r} is a {type(value).__name__}; a stored run takes numbers, text, true/false and lists of them")
+
+
+def decode(value: Any) -> Any:
+    """The inverse of :func:`encode`, up to lists for tuples."""
+    if isinstance(value, dict):
+        if value.keys() == {"number"}:
+            return float(value["number"])
+        return {key: decode(item) for key, item in value.items()}
+    return [decode(item) for item in value] if isinstance(value, list) else value
+
+
+def _same(value: Any) -> Any:
+    """1.0 and 1 are the same parameter."""
+    if isinstance(value, dict):
+        return {key: _same(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_same(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value

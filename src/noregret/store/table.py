@@ -1,0 +1,119 @@
+"""Stored runs as a table: a row a run, a column an entry; CSV, and Parquet where polars is installed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.errors import DamagedError, FileError, InputError
+from noregret.files import write_whole
+from noregret.store.folder import Store, StoredRun
+
+#: Columns of every table, in order; a column ``param.<name>`` for each parameter of some run follows.
+COLUMNS = (
+    "run", "problem", "learner", "preset", "slater_gap", "seed", "trial", "episodes", "record_every",
+    "regret", "hard_regret", "violation", "hard_violation", "dual",
+    "optimal_value", "seconds", "kernel_seconds", "finished", "path",
+)  # fmt: skip
+
+
+class RunTable(Mapping[str, NDArray[Any]]):
+    """Runs by row; ``table["regret"]`` is a column as an array, ``table.runs[i]`` the stored run of row i.
+
+    ``regret``, ``violation`` and so on are those of the last episode; violations and the dual are of the worst and of the
+    largest constraint. ``seconds`` is what the run took over all its sittings.
+    """
+
+    def __init__(self, runs: Iterable[StoredRun]) -> None:
+        self.runs = list(runs)
+        rows = [_row(run) for run in self.runs]
+        params = sorted({key for row in rows for key in row} - set(COLUMNS))
+        self.columns: dict[str, NDArray[Any]] = {name: _column([row.get(name) for row in rows]) for name in (*COLUMNS, *params)}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        """The number of columns, as of any mapping; ``len(table.runs)`` is that of rows."""
+        return len(self.columns)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Each run as a dictionary of plain values."""
+        for i in range(len(self.runs)):
+            yield {name: _plain(column[i]) for name, column in self.columns.items()}
+
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """Write the table as CSV; an entry that a run does not have is empty."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(["" if v is None else v for v in row.values()] for row in self.rows())
+        return write_whole(path, lambda file: file.write(text.getvalue().encode()))
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> Path:
+        """Write the table as Parquet; needs polars, the extra ``noregret[parquet]``."""
+        try:
+            import polars
+        except ImportError:
+            raise InputError("Parquet needs polars: pip install 'noregret[parquet]'") from None
+        columns = {name: [_plain(v) for v in column] for name, column in self.columns.items()}
+        mixed = {name for name, c in columns.items() if len({type(v) for v in c if v is not None} - {int, float}) > 0}
+        frame = polars.DataFrame(
+            {name: [None if v is None else str(v) for v in c] if name in mixed else c for name, c in columns.items()},
+            strict=False,
+        )
+        return write_whole(path, frame.write_parquet)
+
+    def __repr__(self) -> str:
+        """How many runs and of what."""
+        learners, problems = sorted(set(self["learner"])), sorted(set(self["problem"]))
+        return f"<RunTable: {len(self.runs)} runs of {', '.join(learners) or '-'} on {', '.join(problems) or '-'}>"
+
+
+def load_runs(folder: str | os.PathLike[str]) -> RunTable:
+    """All finished runs in a folder; one that is damaged is named in a warning and left out."""
+    if not Path(folder).is_dir():
+        raise FileError(f"{folder}: no such folder; expected one with stored runs")
+    store = Store(folder)
+    runs = []
+    for id in store.ids():
+        try:
+            runs.append(store.read(id))
+        except DamagedError as error:
+            warnings.warn(f"{error}; left out, the next sweep plays it again", stacklevel=2)
+    return RunTable(runs)
+
+
+def _row(run: StoredRun) -> dict[str, Any]:
+    record, key = run.record, run.key
+    row = {name: getattr(key, name) for name in COLUMNS if hasattr(key, name)}
+    row |= {name: record[name] for name in ("optimal_value", "seconds", "kernel_seconds", "finished")}
+    row |= {name: record["last"][name] for name in ("regret", "hard_regret")}
+    row["violation"] = max(0.0, *record["last"]["signed_violations"])
+    row["hard_violation"], row["dual"] = max(record["last"]["hard_violations"]), max(record["last"]["dual"])
+    row |= {f"param.{name}": value for name, value in key.params.items()}
+    return row | {"run": run.id, "path": str(run.path)}
+
+
+def _column(values: list[Any]) -> NDArray[Any]:
+    kinds = {type(v) for v in values}
+    if kinds and (kinds <= {int, float} or kinds == {str}):
+        return np.array(values)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
