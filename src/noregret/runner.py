@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,12 @@ block = jit(_block)
 
 def block_for(state: Any) -> Callable[..., int]:
     """The loop for a state; code of learners from elsewhere is compiled in each process, as we cannot see its edits."""
-    return block if type(state).__module__.startswith("noregret.") else jit(_block, cached=False)
+    return block if type(state).__module__.startswith("noregret.") else _block_of_others()
+
+
+@cache
+def _block_of_others() -> Callable[..., int]:
+    return jit(_block, cached=False)
 
 
 @dataclass

@@ -56,7 +56,7 @@ class StoredRun:
         return RunKey.from_json(self.record["run"])
 
     def curves(self) -> dict[str, NDArray[Any]]:
-        """``episodes`` (n,), ``regret`` and ``hard_regret`` (n,), ``signed_violations``, ``hard_violations``, ``dual`` (n,m)."""
+        """``episodes``, ``regret``, ``hard_regret`` (n,), ``signed_violations``, ``hard_violations``, ``dual`` (n,m)."""
         path = self.path / "curves.npz"
         data = _bytes(path)
         if hashlib.sha256(data).hexdigest() != self.record["curves"]["sha256"]:
@@ -106,17 +106,30 @@ class Store:
             raise DamagedError(f"{path}: belongs to run {run.key.id}")
         return run
 
+    def whole(self, id: str) -> bool:
+        """Whether the run is here and its files match their checksums."""
+        try:
+            self.read(id).curves()
+        except FileError:
+            return False
+        return True
+
     def finished(self, id: str) -> bool:
-        """Whether the run is here and whole. A damaged one is named, moved aside, and counts as absent."""
+        """Whether the run is here and whole. A damaged one is named, moved aside, and counts as absent.
+
+        For whoever holds the run's lock: else it might move aside what another has just played again.
+        """
         if not self.path(id).exists():
             return False
         try:
             self.read(id).curves()
-        except (DamagedError, FileNotFoundError) as error:
+        except DamagedError as error:
             aside = make_folder(self.folder / ".damaged") / f"{id}-{uuid.uuid4().hex[:8]}"
             warnings.warn(f"{error}; moved to {aside}, the run is played again", stacklevel=2)
-            with contextlib.suppress(FileNotFoundError):  # another process was first
+            try:
                 os.rename(self.path(id), aside)
+            except OSError as failure:
+                raise FileError(f"{self.path(id)}: cannot be moved aside: {failure.strerror or failure}") from None
             return False
         return True
 

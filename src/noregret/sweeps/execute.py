@@ -120,12 +120,13 @@ class Settings:
 def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Outcome:
     """Play a run unless it is finished or held by another; errors of the run are recorded, those of the disk are raised."""
     settings = settings or Settings()
-    if _there(key, store):
+    if store.whole(key.id) and not store.work(key.id).exists():
         return Outcome(key.id, "there")
     with ExitStack() as held:
         if not held.enter_context(store.lock(key.id)):
             return Outcome(key.id, "busy")
-        if _there(key, store):  # finished by another between the two lines above
+        if store.finished(key.id):  # by another, between the two lines above
+            store.tidy(key.id)
             return Outcome(key.id, "there")
         begin, sitting = time.monotonic(), datetime.now(UTC)
         try:
@@ -133,6 +134,7 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Outc
             trial = home.start(key)
             checkpoints = Checkpoints(store.work(key.id))
             before = _resume(trial, checkpoints)
+            before["started"] = before["started"] or sitting.isoformat(timespec="seconds")
             first, kernel = trial.k, trial.seconds
             finished = _play(key, trial, checkpoints, before, begin, store, settings)
         except FileError:
@@ -141,12 +143,11 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Outc
             line = str(error) if isinstance(error, NoRegretError) else f"{type(error).__name__}: {error}"
             store.fail(key, {"error": line, "traceback": traceback.format_exc(), "when": sitting.isoformat(), **provenance()})
             return Outcome(key.id, "failed", line)
-        played = {"episodes": trial.k - first, "kernel_seconds": trial.seconds - kernel}
+        outcome = Outcome(key.id, "done" if finished else "stopped", "", trial.k - first, trial.seconds - kernel)
         if not finished:
-            return Outcome(key.id, "stopped", **played)
+            return outcome
         seconds = before["seconds"] + time.monotonic() - begin
-        started = before["started"] or sitting.isoformat(timespec="seconds")
-        record = _record(key, home, trial, seconds, started, before["sittings"] + 1)
+        record = _record(key, home, trial, seconds, before["started"], before["sittings"] + 1)
         curves = {
             "episodes": record_grid(len(trial.curves), trial.every, trial.episodes),
             **named_curves(trial.curves, trial.problem.n_constraints),
@@ -158,19 +159,17 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Outc
                 store.write(key, record, curves)
 
         settings.write(finish)
-        return Outcome(key.id, "done", **played)
-
-
-def _there(key: RunKey, store: Store) -> bool:
-    if not store.finished(key.id):
-        return False
-    if store.work(key.id).exists():
-        store.tidy(key.id)
-    return True
+        return outcome
 
 
 def _play(
-    key: RunKey, trial: Trial, checkpoints: Checkpoints, before: Mapping[str, Any], begin: float, store: Store, settings: Settings
+    key: RunKey,
+    trial: Trial,
+    checkpoints: Checkpoints,
+    before: dict[str, Any],
+    begin: float,
+    store: Store,
+    settings: Settings,
 ) -> bool:
     """Play to the end, or until told to stop; then a checkpoint is left and the answer is False."""
     due = time.monotonic() + settings.checkpoint_seconds
