@@ -106,6 +106,57 @@ def primal_dual(
     return constants, why
 
 
+class Choices:
+    """The numbers of a learner: what the user gave, else what the preset says; ``values`` and, for each, ``why``."""
+
+    def __init__(
+        self, learner: str, preset: str, slater_gap: float | None, given: dict[str, Any], known: tuple[str, ...]
+    ) -> None:
+        for key in given:
+            if key not in known:
+                raise unknown_name(f"parameter of {learner}", key, known)
+        self.preset, self.slater_gap = preset, slater_gap
+        self.given = {key: value for key, value in given.items() if value is not None}
+        self.values: dict[str, Any] = {}
+        self.why: dict[str, str] = {}
+
+    @property
+    def theory(self) -> bool:
+        """Whether the paper's constants are asked for."""
+        return self.preset == "theory"
+
+    def gap(self) -> float:
+        """γ; where it is unknown, 1, but not for the paper's constants."""
+        if self.slater_gap is None and self.theory:
+            raise InputError("slater_gap is None; preset 'theory' needs the Slater gap γ: a number (or 'oracle' in run)")
+        return self.slater_gap or 1.0
+
+    def number(
+        self, key: str, theory: tuple[float, str], practical: tuple[float, str] | None = None, *,
+        above: float | None = None, infinite: bool = False,
+    ) -> float:  # fmt: skip
+        """A number at least 0 (or more than ``above``): given, or by preset, each a pair of value and reason."""
+        value, reason = theory if self.theory or practical is None else practical
+        self.why[key] = "given" if key in self.given else reason
+        self.values[key] = number = _number(key, self.given.get(key, value), above, infinite)
+        return number
+
+    def flag(self, key: str, theory: bool, practical: bool, reason: str) -> bool:
+        """True or False."""
+        self.why[key] = "given" if key in self.given else reason
+        self.values[key] = flag = _flag(key, self.given.get(key, theory if self.theory else practical))
+        return flag
+
+    def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:
+        """One of a few words."""
+        word = self.given.get(key, default)
+        if word not in allowed:
+            raise unknown_name(key, word, allowed)
+        self.why[key] = "given" if key in self.given else reason
+        self.values[key] = word
+        return str(word)
+
+
 def _number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
     """A finite number that is at least 0, or more than ``above``."""
     try:

@@ -193,6 +193,23 @@ def _learn_table(gram: Any, states: Any, actions: Any, observed: Any) -> None:
 
 
 @jit
+def add_row(Lambda: Any, Lambda_inv: Any, phi: Any, u: Any) -> float:
+    """Λ ← Λ + φφᵀ and its inverse; u becomes Λ⁻¹φ with the old Λ, and 1 + φᵀu is returned."""
+    d = len(phi)
+    growth = 1.0
+    for i in range(d):
+        u[i] = 0.0
+        for j in range(d):
+            Lambda[i, j] += phi[i] * phi[j]
+            u[i] += Lambda_inv[i, j] * phi[j]
+        growth += phi[i] * u[i]
+    for i in range(d):
+        for j in range(d):
+            Lambda_inv[i, j] -= u[i] * u[j] / growth
+    return growth
+
+
+@jit
 def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Any, s_next: int) -> None:
     """Take in the transition of step h: sums, then Λ, Λ⁻¹ and all norms by a rank-one update."""
     d, SA = gram.phi.shape
@@ -208,22 +225,11 @@ def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Any, s_next: in
         gram.known[h, s_next] = True
         gram.seen_state[h, gram.seen[h]] = s_next
         gram.seen[h] += 1
-    Lambda, Lambda_inv = gram.Lambda[h], gram.Lambda_inv[h]
-    for i in range(d):
-        u[i] = 0.0
-        for j in range(d):
-            Lambda[i, j] += phi[i] * phi[j]
-            u[i] += Lambda_inv[i, j] * phi[j]
+    growth = add_row(gram.Lambda[h], gram.Lambda_inv[h], phi, u)
     gram.visits[h] += 1
     if gram.visits[h] % REFRESH == 0:
         refresh(gram, h)
         return
-    growth = 1.0
-    for i in range(d):
-        growth += phi[i] * u[i]
-    for i in range(d):
-        for j in range(d):
-            Lambda_inv[i, j] -= u[i] * u[j] / growth
     line, square, norm = gram.line, gram.square[h], gram.norm[h]
     line[:] = 0.0
     for i in range(d):
@@ -235,14 +241,14 @@ def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Any, s_next: in
 
 
 @jit
-def refresh(gram: TableGram, h: int) -> None:
-    """Make Λ⁻¹ and all norms of step h anew from Λ, by its Cholesky factor."""
-    d, SA = gram.phi.shape
+def invert(Lambda: Any, Lambda_inv: Any) -> Any:
+    """Λ⁻¹ by the Cholesky factor L of Λ = LLᵀ; returns L⁻¹."""
+    d = len(Lambda)
     L_inv = np.zeros((d, d))
     L = np.zeros((d, d))
     for i in range(d):
         for j in range(i + 1):
-            total = gram.Lambda[h, i, j]
+            total = Lambda[i, j]
             for k in range(j):
                 total -= L[i, k] * L[j, k]
             L[i, j] = np.sqrt(total) if i == j else total / L[j, j]
@@ -258,7 +264,15 @@ def refresh(gram: TableGram, h: int) -> None:
             total = 0.0
             for k in range(max(i, j), d):
                 total += L_inv[k, i] * L_inv[k, j]
-            gram.Lambda_inv[h, i, j] = total
+            Lambda_inv[i, j] = total
+    return L_inv
+
+
+@jit
+def refresh(gram: TableGram, h: int) -> None:
+    """Make Λ⁻¹ and all norms of step h anew from Λ, by its Cholesky factor."""
+    d, SA = gram.phi.shape
+    L_inv = invert(gram.Lambda[h], gram.Lambda_inv[h])
     for row in range(SA):  # ‖φ‖² = |L⁻¹φ|²
         square = 0.0
         for i in range(d):

@@ -8,7 +8,30 @@ from noregret.kernels.jit import jit
 
 
 @jit
+def dual_move(y: float, lack: float, eta: float, xi: float) -> float:
+    """clip(y + η·lack, 0, ξ): the price (or queue) of a constraint that lacks b − V_g."""
+    return max(min(y + eta * lack, xi), 0.0)
+
+
+@jit
 def dual_step(Y: Any, b: Any, V: Any, s: int, eta: float, xi: float) -> None:
     """Y_i ← clip(Y_i + η (b_i − V_{g_i,1}(s)), 0, ξ), for V (H+1,1+m,S)."""
     for i in range(len(Y)):
-        Y[i] = max(min(Y[i] + eta * (b[i] - V[0, 1 + i, s]), xi), 0.0)
+        Y[i] = dual_move(Y[i], b[i] - V[0, 1 + i, s], eta, xi)
+
+
+@jit
+def dual_step_from(Y: Any, b: Any, V: Any, start: Any, eta: float, xi: float) -> None:
+    """The same with Σ_s start(s) V_{g_i,1}(s), the value from a start distribution."""
+    for i in range(len(Y)):
+        Y[i] = dual_move(Y[i], b[i] - start_value(V, 1 + i, start), eta, xi)
+
+
+@jit
+def start_value(V: Any, j: int, start: Any) -> float:
+    """Σ_s start(s) V_{j,1}(s)."""
+    value = 0.0
+    for s in range(len(start)):
+        if start[s] > 0.0:
+            value += start[s] * V[0, j, s]
+    return value

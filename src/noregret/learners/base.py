@@ -46,6 +46,7 @@ class Learner:
     summary: ClassVar[str] = ""
     presets: ClassVar[tuple[str, ...]] = ("theory", "practical")
     parameters: ClassVar[tuple[str, ...]] = ()
+    promise: ClassVar[tuple[str, str]] = ("", "")  # the orders of regret and violation its theorem gives, logarithms left out
 
     spec: Spec
     episodes: int

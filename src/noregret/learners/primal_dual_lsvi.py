@@ -77,6 +77,7 @@ class PrimalDualLSVI(Learner):
     summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
     presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical")
     parameters: ClassVar[tuple[str, ...]] = PARAMETERS
+    promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T)")
 
     def __init__(
         self,

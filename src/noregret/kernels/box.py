@@ -1,0 +1,102 @@
+"""The optimistic step over a box of transition models.
+
+Each row of the model is known up to a box, lower ≤ p ≤ upper with lower, upper = p̂ ∓ ρ clipped to [0,1]. Among the p in it
+that are distributions, the one that maximises ⟨p, v⟩ starts from ``lower`` and hands the mass that is left to the next states
+by decreasing v, each up to its ``upper``.
+
+``lower`` is kept in the order of the model's successor lists (it is 0 elsewhere), ``room`` = upper − lower for every next
+state, ``rest`` = 1 − Σ lower.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.kernels.empirical import radius
+from noregret.kernels.jit import jit
+
+Array = NDArray[np.float64]
+
+
+class Box(NamedTuple):
+    """The box of every row, and the next states of every step by decreasing v (equal ones by number)."""
+
+    lower: Array  # (H,S,A,S) by place in the successor list
+    room: Array  # (H,S,A,S) by next state
+    rest: Array  # (H,S,A)
+    order: NDArray[np.int64]  # (H,S)
+    value: Array  # (S,) v, scratch
+
+
+def whole_box(H: int, S: int, A: int) -> Box:
+    """Nothing known: every distribution."""
+    return Box(
+        lower=np.zeros((H, S, A, S)), room=np.ones((H, S, A, S)), rest=np.ones((H, S, A)),
+        order=np.tile(np.arange(S), (H, 1)), value=np.zeros(S),
+    )  # fmt: skip
+
+
+@jit
+def set_box(box: Any, model: Any, h: int, s: int, a: int, L: float, scale: float) -> None:
+    """The box of one row from its counts, with radii ``scale``·ρ."""
+    n = model.visits[h, s, a]
+    room, lower = box.room[h, s, a], box.lower[h, s, a]
+    room[:] = min(scale * radius(0.0, n, L), 1.0)
+    rest = 1.0
+    for place in range(model.successors[h, s, a]):
+        p = model.times[h, s, a, place] / n
+        rho = scale * radius(p, n, L)
+        lower[place] = max(p - rho, 0.0)
+        room[model.successor[h, s, a, place]] = min(p + rho, 1.0) - lower[place]
+        rest -= lower[place]
+    box.rest[h, s, a] = max(rest, 0.0)
+
+
+@jit
+def sort_next(box: Any, h: int, V: Any, Y: Any) -> None:
+    """Put the next states of step h in the order of v = V_r,h+1 + Σ_i Y_i V_gi,h+1, the largest first."""
+    order, v = box.order[h], box.value
+    for s in range(len(v)):
+        v[s] = V[h + 1, 0, s]
+        for i in range(len(Y)):
+            v[s] += Y[i] * V[h + 1, 1 + i, s]
+    for i in range(1, len(order)):  # by insertion: the order of the last episode is nearly right
+        s = order[i]
+        k = i
+        while k > 0 and (v[order[k - 1]] < v[s] or (v[order[k - 1]] == v[s] and order[k - 1] > s)):
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = s
+
+
+@jit
+def optimistic_step(box: Any, model: Any, h: int, V: Any, floor: float, cap: float, Q: Any) -> None:
+    """Q_j,h(s,a) ← clip(mean of j + bonus + ⟨p, V_j,h+1⟩, floor, cap) for the pairs tried, p maximising ⟨p, v⟩."""
+    J, A, S = Q.shape[1], Q.shape[3], V.shape[2]
+    fit, successors, successor, order = model.fit, model.successors, model.successor, box.order
+    lower, room = box.lower, box.room
+    for i in range(model.actives[h]):
+        s = model.active[h, i]
+        for a in range(A):
+            if model.visits[h, s, a] == 0.0:
+                continue
+            for j in range(J):
+                Q[h, j, s, a] = fit[h, s, a, 2 + j] * fit[h, s, a, 0] + fit[h, s, a, 1]
+            for place in range(successors[h, s, a]):
+                p, s_next = lower[h, s, a, place], successor[h, s, a, place]
+                for j in range(J):
+                    Q[h, j, s, a] += p * V[h + 1, j, s_next]
+            left = box.rest[h, s, a]
+            for place in range(S):
+                if left <= 0.0:
+                    break
+                s_next = order[h, place]
+                p = min(room[h, s, a, s_next], left)
+                left -= p
+                for j in range(J):
+                    Q[h, j, s, a] += p * V[h + 1, j, s_next]
+            for j in range(J):
+                Q[h, j, s, a] = max(min(Q[h, j, s, a], cap), floor)

@@ -1,0 +1,59 @@
+"""The empirical model of the tabular learners: counts, means, and a bonus for every pair. One formula, one place.
+
+The data are those of :class:`~noregret.kernels.gram.OneHotGram`: visits n(x,a), lists of the next states seen and how often,
+sums of what was observed. What differs is the bonus: ``fit[..., 1]``, which least squares sets to (n+λ)^-1/2, holds here
+
+    local·(n+λ)^-1/2 + transition·Σ_{x'} ρ(x,a,x'),    ρ(x,a,x') = 2 √(p̂(1−p̂) L/n) + (14/3) L/n,    p̂ = n(x,a,x')/n(x,a)
+
+(:func:`radius`), and ∞ for a pair that was never tried, so that the truncation of
+:func:`~noregret.kernels.gram.estimate` makes its Q exactly the most that the remaining steps can give. With λ = 0 the
+divisor is n v 1, as in the papers that estimate a model; the zero row they then have at an untried pair is optimistic for
+costs but pessimistic for utilities, hence the ∞.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noregret.kernels.gram import OneHotGram, learn, one_hot_gram
+from noregret.kernels.jit import jit
+
+#: The least width of a bonus: with it ∞ at an untried pair stays ∞, and any other bonus is 0.
+NO_BONUS = 1e-300
+
+
+def empirical_model(H: int, S: int, A: int, J: int, lam: float = 0.0) -> OneHotGram:
+    """No data, nothing tried."""
+    model = one_hot_gram(H, S, A, J, lam or 1.0)._replace(lam=float(lam))
+    model.fit[..., 1] = np.inf
+    return model
+
+
+@jit
+def radius(p: float, n: float, L: float) -> float:
+    """ρ, the empirical Bernstein radius of one transition probability (Maurer and Pontil), for n visits."""
+    return 2.0 * float(np.sqrt(p * (1.0 - p) * L / n)) + (14.0 / 3.0) * L / n
+
+
+@jit
+def transition_radius(model: Any, h: int, s: int, a: int, L: float) -> float:
+    """Σ_{x'} ρ(x,a,x') over all next states, seen or not."""
+    n, seen = model.visits[h, s, a], model.successors[h, s, a]
+    total: float = (model.successor.shape[3] - seen) * radius(0.0, n, L)
+    for place in range(seen):
+        total += radius(model.times[h, s, a, place] / n, n, L)
+    return total
+
+
+@jit
+def learn_episode(model: Any, states: Any, actions: Any, observed: Any, local: float, transition: float, L: float) -> None:
+    """Take in an episode and set the bonus of the pairs it visited."""
+    learn(model, states, actions, observed)
+    for h in range(len(actions)):
+        s, a = states[h], actions[h]
+        bonus = local * np.sqrt(model.fit[h, s, a, 0])
+        if transition > 0.0:
+            bonus += transition * transition_radius(model, h, s, a, L)
+        model.fit[h, s, a, 1] = bonus

@@ -1,0 +1,55 @@
+"""Policies that move by mirror descent, and what a given policy is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noregret.kernels.jit import jit
+
+
+@jit
+def policy_value(Q: Any, h: int, active: Any, n: int, policy: Any, V: Any) -> None:
+    """V_j,h(s) = Σ_a π_h(a|s) Q_j,h(s,a) for the first n active states; Q (H,J,S,A), V (H+1,J,S)."""
+    for i in range(n):
+        s = active[h, i]
+        for j in range(Q.shape[1]):
+            value = 0.0
+            for a in range(Q.shape[3]):
+                value += policy[h, s, a] * Q[h, j, s, a]
+            V[h, j, s] = value
+
+
+@jit
+def mirror_step(
+    logits: Any, policy: Any, Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, theta: float, available: Any
+) -> None:
+    """π_h(a|s) ← ∝ ((1−θ) π_h(a|s) + θ/A_s) exp(α (Q_r + Σ_i Y_i Q_gi)) over the A_s available actions.
+
+    The weights are kept as logarithms, largest 0: a probability too small for a float is not lost when θ = 0.
+    """
+    J, A = Q.shape[1], Q.shape[3]
+    for i in range(n):
+        s = active[h, i]
+        allowed = 0
+        for a in range(A):
+            allowed += available[h, s, a]
+        best = -np.inf
+        for a in range(A):
+            if available[h, s, a]:
+                composite = Q[h, 0, s, a]
+                for j in range(1, J):
+                    composite += Y[j - 1] * Q[h, j, s, a]
+                if theta > 0.0:
+                    logits[h, s, a] = np.log((1.0 - theta) * policy[h, s, a] + theta / allowed)
+                logits[h, s, a] += alpha * composite
+                best = max(best, logits[h, s, a])
+        total = 0.0
+        for a in range(A):
+            if available[h, s, a]:
+                logits[h, s, a] -= best
+                policy[h, s, a] = np.exp(logits[h, s, a])
+                total += policy[h, s, a]
+        for a in range(A):
+            policy[h, s, a] /= total

@@ -1,0 +1,112 @@
+r"""OptDual-CMDP (Efroni, Mannor, Pirotta 2020, Algorithm 3): the best policy in the best model of a box, and a dual step.
+
+Symbols and the radii ρ(x,a,x'), L_p, L_l are those of :mod:`noregret.learners.opt_primal_dual`; I is the number of
+constraints. The model of step h may be any row-stochastic p with |p − p̂_h| ≤ ρ_h entry by entry, within [0,1]. For
+j̃ = ĵ + √(L_l/n), episode k plays
+
+    (π, p) ∈ argmax V^π( r̃ + Σ_i Y_i g̃_i ; p )
+
+found backwards: with v = V_{r,h+1} + Σ_i Y_i V_{g_i,h+1} each row takes the p of its box that maximises ⟨p, v⟩
+(:mod:`noregret.kernels.box`), Q_{j,h} = j̃_h + ⟨p, V_{j,h+1}⟩ for every j, π_h is greedy on Q_r + Σ_i Y_i Q_{g_i}. Then
+
+    Y_i ← [ Y_i + η (b_i − V_{g_i,1}) ]_+ ,   η = ρ/√(H² I K)   (1/t_λ; no upper bound),
+
+with V_{g_i,1} of the same policy in the same model, its mean over the start distribution.
+
+Constants: ``theory`` has ρ = H/γ and ``bonus_scale`` 1. ``practical`` scales both radii by ``bonus_scale`` = 0.01, takes
+η = 5/√K, and truncates.
+
+Deviations: exact ties are played uniformly. ``truncate`` (off in ``theory``, as printed) clips every Q_j to [0, H−h+1]: the
+truth lies there, though the argmax of the sum is then no longer exact. A pair never tried has Q_j = H−h+1 (times
+max{1, √L_l·bonus_scale} when not truncated: at least what any pair can show), and every state is possible after it.
+
+References:
+    Efroni, Mannor, Pirotta. Exploration-Exploitation in Constrained MDPs. 2020, arXiv 2003.02189.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.kernels.box import Box, optimistic_step, set_box, sort_next, whole_box
+from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.empirical import empirical_model, learn_episode
+from noregret.kernels.gram import OneHotGram
+from noregret.kernels.softmax import soft_max
+from noregret.kernels.steps import dual_step_from
+from noregret.learners.base import register
+from noregret.learners.opt_primal_dual import logarithms
+from noregret.learners.tabular import TabularLearner, steps_left, tables
+from noregret.presets import Choices
+from noregret.problems.base import Array, Spec
+
+
+class OptDualState(NamedTuple):
+    """What the next episode needs. J = 1 + m objectives."""
+
+    model: OneHotGram
+    box: Box
+    Q: Array  # (H,J,S,A)
+    V: Array  # (H+1,J,S), zero at H
+    policy: Array  # (H,S,A)
+    Y: Array  # (m,)
+    b: Array  # (m,)
+    start: Array  # (S,)
+    available: NDArray[np.bool_]  # (H,S,A)
+    cap: Array  # (H,) H−h+1, or ∞
+    scale: float  # of the box
+    local: float  # the bonus of the means is local·n^-1/2
+    L: float
+    eta: float
+
+
+def plan(state: Any) -> None:
+    """The greedy policy in the best model of the box, from the last step to the first."""
+    model, box, Q, V = state.model, state.box, state.Q, state.V
+    for h in range(len(Q) - 1, -1, -1):
+        sort_next(box, h, V, state.Y)
+        optimistic_step(box, model, h, V, 0.0, state.cap[h], Q)
+        soft_max(Q, h, model.active, model.actives[h], state.Y, np.inf, state.available, state.policy, V)
+
+
+def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    """The dual step with the V_g the episode was planned with; then counts and boxes of the pairs visited."""
+    dual_step_from(state.Y, state.b, state.V, state.start, state.eta, np.inf)
+    learn_episode(state.model, states, actions, observed, state.local, 0.0, 0.0)
+    for h in range(len(actions)):
+        set_box(state.box, state.model, h, states[h], actions[h], state.L, state.scale)
+
+
+@register
+class OptDual(TabularLearner):
+    """``opt-dual``: the best policy in the best plausible model, and a dual step."""
+
+    name: ClassVar[str] = "opt-dual"
+    summary: ClassVar[str] = "OptDual-CMDP (Efroni, Mannor, Pirotta 2020): best policy in the best plausible model, dual step"
+    promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT)")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eta", "truncate", "p")
+
+    def _start(self, spec: Spec, K: int, choices: Choices) -> OptDualState:
+        H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
+        p = choices.number("p", (0.01, "probability of failure"), above=0.0)
+        scale = choices.number("bonus_scale", (1.0, "the paper's radii"), (1e-2, "tuned"))
+        eta = choices.number(
+            "eta", (1.0 / (choices.gap() * math.sqrt(m * K)), "ρ/√(H²IK), ρ=H/γ"), (5.0 / math.sqrt(K), "5/√K")
+        )
+        truncate = choices.flag("truncate", False, True, "as printed" if choices.theory else "values are at most H−h+1")
+        L_p, L_l = logarithms(spec, K, p)
+        local = scale * math.sqrt(L_l)
+        top = steps_left(spec)
+        return OptDualState(
+            model=empirical_model(H, S, A, 1 + m), box=whole_box(H, S, A),
+            **tables(spec, top if truncate else top * max(1.0, local)), Y=np.zeros(m), b=spec.thresholds.copy(),
+            start=spec.start.copy(), available=spec.available.copy(), cap=top if truncate else np.full(H, np.inf),
+            scale=scale, local=local, L=L_p, eta=eta,
+        )  # fmt: skip
+
+
+register_kernels(OptDualState, plan, update)

@@ -1,0 +1,118 @@
+r"""OptPess-PrimalDual (Liu, Zhou, Kalathil, Kumar, Tian 2021): an optimistic policy, a pessimistic dual.
+
+Let n count visits before episode k, p̂ and ĵ be the empirical transitions and means (divisor n v 1), γ the Slater gap,
+δ' = p/(16S²AH). In episode k = 1, 2, ..., with the queue Z = 0 at first,
+
+    j̃_h = ĵ_h + (1+SH) √(log(k/δ')/n)                                for the reward and the utility
+    Q_{j,h} = clip( j̃_h + p̂_h V_{j,h+1}, 0, H−h+1 ),   π_h greedy on Q_r + Y Q_g,   Y = Z/η_k,   η_k = γH√k
+    Z ← [ Z + b + ε_k − V_{g,1} ]_+
+    ε_k = 5H² √(S³A) (log(k/δ')+1)/√(k log(k/δ'))                    the derivative of 10H² √(S³A k log(k/δ'))
+
+with V_{g,1} of the policy played, its mean over the start distribution. The price that is reported is Y.
+
+Constants: ``theory`` has the above with ``bonus_scale`` = ``eps_scale`` = 1; ε_k then exceeds H at any K one can run, the
+queue grows and the policy looks at the utility only. ``practical`` scales both down, and stops tightening at ``eps_cap``:
+γ/2 where γ is known, since b + ε > b + γ cannot be met, else 0.05.
+
+Deviations: the cap on ε_k (∞ in ``theory``); exact ties are played uniformly; a pair never tried has Q = H−h+1. The
+constants are as recalled in the literature on this paper: ε_k agrees with the error it is to cover, η_k is less certain.
+One constraint, as in the paper.
+
+References:
+    Liu, Zhou, Kalathil, Kumar, Tian. Learning Policies with Zero or Bounded Constraint Violation for Constrained MDPs.
+    NeurIPS 2021, arXiv 2106.02684.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.empirical import NO_BONUS, empirical_model, learn_episode
+from noregret.kernels.gram import OneHotGram, estimate
+from noregret.kernels.softmax import soft_max
+from noregret.kernels.steps import dual_move, start_value
+from noregret.learners.base import register
+from noregret.learners.tabular import TabularLearner, steps_left, tables
+from noregret.presets import Choices
+from noregret.problems.base import Array, Spec
+
+
+class OptPessState(NamedTuple):
+    """What the next episode needs. J = 1 + m objectives."""
+
+    model: OneHotGram
+    Q: Array  # (H,J,S,A)
+    V: Array  # (H+1,J,S), zero at H
+    policy: Array  # (H,S,A)
+    Y: Array  # (m,) the price Z/η_k
+    queue: Array  # (m,) Z
+    episode: Array  # (1,) k, from 1
+    b: Array  # (m,)
+    start: Array  # (S,)
+    available: NDArray[np.bool_]  # (H,S,A)
+    cap: Array  # (H,)
+    width: float  # bonus_scale·(1+SH)
+    delta: float  # δ'
+    eps: float  # eps_scale·5H²√(S³A)
+    eps_cap: float
+    eta: float  # η_k/√k
+
+
+def plan(state: Any) -> None:
+    """The greedy policy on optimistic values, from the last step to the first."""
+    model, Q, V = state.model, state.Q, state.V
+    beta = max(state.width * np.sqrt(np.log(state.episode[0] / state.delta)), NO_BONUS)
+    for h in range(len(Q) - 1, -1, -1):
+        estimate(model, h, V, beta, 0.0, state.cap[h], Q)
+        soft_max(Q, h, model.active, model.actives[h], state.Y, np.inf, state.available, state.policy, V)
+
+
+def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    """The queue takes b + ε_k − V_g; the price is for the next episode; then the counts."""
+    k = state.episode[0]
+    log = np.log(k / state.delta)
+    eps = min(state.eps * (log + 1.0) / np.sqrt(k * log), state.eps_cap)
+    for i in range(len(state.Y)):
+        state.queue[i] = dual_move(state.queue[i], state.b[i] + eps - start_value(state.V, 1 + i, state.start), 1.0, np.inf)
+        state.Y[i] = state.queue[i] / (state.eta * np.sqrt(k + 1.0))
+    state.episode[0] = k + 1.0
+    learn_episode(state.model, states, actions, observed, 1.0, 0.0, 0.0)
+
+
+@register
+class OptPessPrimalDual(TabularLearner):
+    """``optpess-primal-dual``: greedy on optimistic values, a queue that is tightened by ε_k."""
+
+    name: ClassVar[str] = "optpess-primal-dual"
+    summary: ClassVar[str] = "OptPess-PrimalDual (Liu et al. 2021): optimistic greedy policy, queue with a shrinking tightening"
+    promise: ClassVar[tuple[str, str]] = ("√(H⁵S³AT)", "1")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eps_scale", "eps_cap", "eta", "p")
+    several: ClassVar[bool] = False
+
+    def _start(self, spec: Spec, K: int, choices: Choices) -> OptPessState:
+        H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
+        p = choices.number("p", (0.01, "probability of failure"), above=0.0)
+        scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-3, "tuned"))
+        eps_scale = choices.number("eps_scale", (1.0, "the paper's ε_k"), (1e-4, "tuned"))
+        eta = choices.number(
+            "eta", (choices.gap() * H, "γH, times √k"), (choices.gap() * H, "γH, times √k; γ unknown taken as 1"), above=0.0
+        )
+        known = choices.slater_gap
+        eps_cap = choices.number(
+            "eps_cap", (math.inf, "none"), (known / 2 if known else 0.05, "γ/2" if known else "γ unknown"), infinite=True
+        )
+        cap = steps_left(spec)
+        return OptPessState(
+            model=empirical_model(H, S, A, 1 + m), **tables(spec, cap), Y=np.zeros(m), queue=np.zeros(m), episode=np.ones(1),
+            b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap,
+            width=scale * (1 + S * H), delta=p / (16 * S**2 * A * H), eps=eps_scale * 5 * H**2 * math.sqrt(S**3 * A),
+            eps_cap=eps_cap, eta=eta,
+        )  # fmt: skip
+
+
+register_kernels(OptPessState, plan, update)

@@ -1,0 +1,141 @@
+"""What the learners on tables share: their constructor, and the state of those that move their policy by mirror descent.
+
+A tabular learner knows states only by number; it takes no features, also where the problem has some.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret.errors import InputError
+from noregret.features import is_one_hot
+from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.empirical import empirical_model, learn_episode
+from noregret.kernels.gram import OneHotGram, estimate
+from noregret.kernels.jit import jit
+from noregret.kernels.mirror import mirror_step, policy_value
+from noregret.kernels.steps import dual_step_from
+from noregret.learners.base import Learner
+from noregret.presets import Choices
+from noregret.problems.base import Array, Spec, check_features
+
+
+class TabularLearner(Learner):
+    """A learner on tables. A subclass names its ``parameters`` and makes its state in ``_start``."""
+
+    parameters: ClassVar[tuple[str, ...]] = ()
+    several: ClassVar[bool] = True  # whether its paper has several constraints
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        episodes: int,
+        preset: str = "practical",
+        features: ArrayLike | None = None,
+        slater_gap: float | None = None,
+        **params: Any,
+    ) -> None:
+        if features is not None and not is_one_hot(check_features(features, spec.n_states, spec.n_actions)):
+            raise InputError(f"features are given; {self.name} works on tables and takes none (or one-hot)")
+        if spec.n_constraints > 1 and not self.several:
+            raise InputError(
+                f"the problem has {spec.n_constraints} constraints; {self.name} is stated for 1, as its paper has it"
+            )
+        choices = Choices(self.name, preset, slater_gap, params, self.parameters)
+        self.spec, self.episodes, self.preset = spec, episodes, preset
+        self._state = self._start(spec, episodes, choices)
+        self.constants, self.explain = choices.values, choices.why
+
+    def _start(self, spec: Spec, K: int, choices: Choices) -> Any:
+        """The state before the first episode."""
+        raise TypeError(f"{type(self).__name__} has no _start")
+
+
+def tables(spec: Spec, top: Array) -> dict[str, Array]:
+    """Q, V and policy when nothing was tried: ``top`` (H,) everywhere, the uniform policy."""
+    H, S, A, J = spec.horizon, spec.n_states, spec.n_actions, 1 + spec.n_constraints
+    V = np.zeros((H + 1, J, S))
+    V[:H] = top[:, None, None]
+    Q = np.broadcast_to(top[:, None, None, None], (H, J, S, A)).copy()
+    return {"Q": Q, "V": V, "policy": spec.available / spec.available.sum(axis=2, keepdims=True)}
+
+
+def steps_left(spec: Spec) -> Array:
+    """H − h + 1 for h = 1..H: the most the values can be."""
+    return np.arange(spec.horizon, 0.0, -1.0)
+
+
+class MirrorState(NamedTuple):
+    """A policy that is evaluated optimistically on the empirical model and moves by mirror descent. J = 1 + m."""
+
+    model: OneHotGram
+    Q: Array  # (H,J,S,A)
+    V: Array  # (H+1,J,S), zero at H
+    policy: Array  # (H,S,A), the policy to play next
+    logits: Array  # (H,S,A), its weights as logarithms
+    Y: Array  # (m,)
+    b: Array  # (m,)
+    start: Array  # (S,)
+    available: NDArray[np.bool_]  # (H,S,A)
+    cap: Array  # (H,)
+    local: float  # the bonus: local·(n+λ)^-1/2 + transition·Σρ
+    transition: float
+    L: float  # the logarithm in ρ
+    alpha: float
+    theta: float
+    eta: float
+    xi: float
+
+
+def mirror_state(
+    spec: Spec, *, lam: float, local: float, transition: float, L: float, alpha: float, theta: float, eta: float, xi: float
+) -> MirrorState:
+    """No data, the uniform policy, Y = 0."""
+    H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
+    cap = steps_left(spec)
+    return MirrorState(
+        model=empirical_model(H, S, A, 1 + m, lam), **tables(spec, cap), logits=np.zeros((H, S, A)), Y=np.zeros(m),
+        b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap,
+        local=local, transition=transition, L=L, alpha=alpha, theta=theta, eta=eta, xi=xi,
+    )  # fmt: skip
+
+
+def plan(state: Any) -> None:
+    """Evaluate the policy: Q_j,h ← clip(mean + bonus + P̂ V_j,h+1, 0, H−h+1), V_j,h ← ⟨π_h, Q_j,h⟩. The policy stands."""
+    model = state.model
+    for h in range(len(state.Q) - 1, -1, -1):
+        estimate(model, h, state.V, 1.0, 0.0, state.cap[h], state.Q)
+        policy_value(state.Q, h, model.active, model.actives[h], state.policy, state.V)
+
+
+@jit
+def improve(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Improve the policy with the Q and Y it was played with, then move Y with its V_g, then take in the episode."""
+    model = state.model
+    for h in range(len(state.Q)):
+        mirror_step(
+            state.logits,
+            state.policy,
+            state.Q,
+            h,
+            model.active,
+            model.actives[h],
+            state.Y,
+            state.alpha,
+            state.theta,
+            state.available,
+        )
+    dual_step_from(state.Y, state.b, state.V, state.start, state.eta, state.xi)
+    learn_episode(model, states, actions, observed, state.local, state.transition, state.L)
+
+
+def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Steps of the policy and of the dual, then the data."""
+    improve(state, states, actions, observed)
+
+
+register_kernels(MirrorState, plan, update)
