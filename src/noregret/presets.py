@@ -50,7 +50,7 @@ def primal_dual(
     given = {key: value for key, value in given.items() if value is not None}
     p, scale, rule = (
         given.pop("p", 0.01),
-        _number("bonus_scale", given.pop("bonus_scale", 1.0)),
+        number("bonus_scale", given.pop("bonus_scale", 1.0)),
         given.pop("alpha_rule", None),
     )
     for key in ("lam", "beta", "xi", "zeta"):  # others are computed from these
@@ -97,13 +97,32 @@ def primal_dual(
         rule = cast(theory.AlphaRule, alpha or rule)
         alpha, why["alpha"] = theory.alpha(rule, A=A, K=K, H=H, m=m, xi=xi, slater_gap=gap), f"rule {rule!r}"
     constants = Constants(
-        lam=_number("lam", lam, above=0.0), beta=_number("beta", beta), alpha=_number("alpha", alpha, above=0.0, infinite=True),
-        eta=_number("eta", eta), xi=_number("xi", xi), zeta=_number("zeta", zeta), cap=cap,
-        lower_clip=_flag("lower_clip", clip),
+        lam=number("lam", lam, above=0.0), beta=number("beta", beta), alpha=number("alpha", alpha, above=0.0, infinite=True),
+        eta=number("eta", eta), xi=number("xi", xi), zeta=number("zeta", zeta), cap=cap,
+        lower_clip=flag("lower_clip", clip),
     )  # fmt: skip
     if constants.cap not in ("H", "H-h+1"):
         raise InputError(f"cap is {cap!r}; expected 'H' or 'H-h+1'")
     return constants, why
+
+
+def number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
+    """A finite number that is at least 0, or more than ``above``."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}; expected a number") from None
+    low = number > above if above is not None else number >= 0.0
+    if not low or not (math.isfinite(number) or (infinite and number == math.inf)):
+        raise InputError(f"{name} is {value!r}; expected a {'positive' if above is not None else 'non-negative'} number")
+    return number
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}; expected True or False")
+    return value
 
 
 class Choices:
@@ -138,38 +157,27 @@ class Choices:
         """A number at least 0 (or more than ``above``): given, or by preset, each a pair of value and reason."""
         value, reason = theory if self.theory or practical is None else practical
         self.why[key] = "given" if key in self.given else reason
-        self.values[key] = number = _number(key, self.given.get(key, value), above, infinite)
-        return number
+        self.values[key] = chosen = number(key, self.given.get(key, value), above, infinite)
+        return chosen
+
+    def probability(self) -> float:
+        """``p``, the probability that the paper's guarantee fails; 0.01 unless given."""
+        p = self.number("p", (0.01, "probability that the guarantee fails"), above=0.0)
+        if p >= 1.0:
+            raise InputError(f"p is {p}; expected a number between 0 and 1")
+        return p
 
     def flag(self, key: str, theory: bool, practical: bool, reason: str) -> bool:
         """True or False."""
         self.why[key] = "given" if key in self.given else reason
-        self.values[key] = flag = _flag(key, self.given.get(key, theory if self.theory else practical))
-        return flag
+        self.values[key] = chosen = flag(key, self.given.get(key, theory if self.theory else practical))
+        return chosen
 
     def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:
         """One of a few words."""
         word = self.given.get(key, default)
         if word not in allowed:
-            raise unknown_name(key, word, allowed)
+            raise unknown_name(key, str(word), allowed)
         self.why[key] = "given" if key in self.given else reason
         self.values[key] = word
         return str(word)
-
-
-def _number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
-    """A finite number that is at least 0, or more than ``above``."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; expected a number") from None
-    low = number > above if above is not None else number >= 0.0
-    if not low or not (math.isfinite(number) or (infinite and number == math.inf)):
-        raise InputError(f"{name} is {value!r}; expected a {'positive' if above is not None else 'non-negative'} number")
-    return number
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"{name} is {value!r}; expected True or False")
-    return value

@@ -241,11 +241,27 @@ def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Any, s_next: in
 
 
 @jit
-def invert(Lambda: Any, Lambda_inv: Any) -> Any:
-    """Λ⁻¹ by the Cholesky factor L of Λ = LLᵀ; returns L⁻¹."""
+def refresh(gram: TableGram, h: int) -> None:
+    """Make Λ⁻¹ and all norms of step h anew from Λ, by its Cholesky factor."""
+    d, SA = gram.phi.shape
+    L_inv = inverse_factor(gram.Lambda[h])
+    from_factor(L_inv, gram.Lambda_inv[h])
+    for row in range(SA):  # ‖φ‖² = |L⁻¹φ|²
+        square = 0.0
+        for i in range(d):
+            part = 0.0
+            for k in range(i + 1):
+                part += L_inv[i, k] * gram.phi[k, row]
+            square += part * part
+        gram.square[h, row] = square
+        gram.norm[h, row] = np.sqrt(square)
+
+
+@jit
+def inverse_factor(Lambda: Any) -> Any:
+    """L⁻¹ for the Cholesky factor Λ = LLᵀ; then Λ⁻¹ = L⁻ᵀL⁻¹ and ‖φ‖² = |L⁻¹φ|²."""
     d = len(Lambda)
-    L_inv = np.zeros((d, d))
-    L = np.zeros((d, d))
+    L, L_inv = np.zeros((d, d)), np.zeros((d, d))
     for i in range(d):
         for j in range(i + 1):
             total = Lambda[i, j]
@@ -259,29 +275,19 @@ def invert(Lambda: Any, Lambda_inv: Any) -> Any:
             for k in range(j, i):
                 total -= L[i, k] * L_inv[k, j]
             L_inv[i, j] = total / L[i, i]
+    return L_inv
+
+
+@jit
+def from_factor(L_inv: Any, out: Any) -> None:
+    """Λ⁻¹ = L⁻ᵀL⁻¹ into ``out``."""
+    d = len(L_inv)
     for i in range(d):
         for j in range(d):
             total = 0.0
             for k in range(max(i, j), d):
                 total += L_inv[k, i] * L_inv[k, j]
-            Lambda_inv[i, j] = total
-    return L_inv
-
-
-@jit
-def refresh(gram: TableGram, h: int) -> None:
-    """Make Λ⁻¹ and all norms of step h anew from Λ, by its Cholesky factor."""
-    d, SA = gram.phi.shape
-    L_inv = invert(gram.Lambda[h], gram.Lambda_inv[h])
-    for row in range(SA):  # ‖φ‖² = |L⁻¹φ|²
-        square = 0.0
-        for i in range(d):
-            part = 0.0
-            for k in range(i + 1):
-                part += L_inv[i, k] * gram.phi[k, row]
-            square += part * part
-        gram.square[h, row] = square
-        gram.norm[h, row] = np.sqrt(square)
+            out[i, j] = total
 
 
 def _estimate_table(gram: Any, h: int, V: Any, beta: float, floor: float, cap: float, Q: Any) -> None:

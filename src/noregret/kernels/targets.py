@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.kernels.gram import REFRESH, add_row, invert
+from noregret.kernels.gram import REFRESH, add_row, from_factor, inverse_factor
 from noregret.kernels.jit import jit
 
 Array = NDArray[np.float64]
@@ -53,7 +53,7 @@ def learn_targets(blocks: Any, visits: Any, states: Any, actions: Any, V: Any) -
                 value[k] = V[h + 1, j, k]
             add_row(Lambda, Lambda_inv, value, u)
             if visits[h, s, a] % REFRESH == 0:
-                invert(Lambda, Lambda_inv)
+                from_factor(inverse_factor(Lambda), Lambda_inv)
             for k in range(S):
                 moment[k] += value[k] * value[s_next]
             for i in range(S):

@@ -46,7 +46,7 @@ class Learner:
     summary: ClassVar[str] = ""
     presets: ClassVar[tuple[str, ...]] = ("theory", "practical")
     parameters: ClassVar[tuple[str, ...]] = ()
-    promise: ClassVar[tuple[str, str]] = ("", "")  # the orders of regret and violation its theorem gives, logarithms left out
+    promise: ClassVar[tuple[str, str]] = ("-", "-")  # the orders of regret and violation that its theorem promises
 
     spec: Spec
     episodes: int

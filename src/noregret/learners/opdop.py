@@ -107,7 +107,7 @@ class OPDOP(TabularLearner):
             raise InputError(
                 f"form is 'kernel' with S={S}, A={A}, H={H}; its matrices need {4 * H * d * S} numbers, at most {LARGEST}"
             )
-        p = choices.number("p", (0.01, "probability of failure"), above=0.0)
+        p = choices.probability()
         scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-3, "tuned"))
         if form == "tabular":
             width, shape = H * math.sqrt(S * math.log(S * A * K * H / p)), "H√(S log(SAT/p))"

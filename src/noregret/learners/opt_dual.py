@@ -92,7 +92,7 @@ class OptDual(TabularLearner):
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptDualState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
-        p = choices.number("p", (0.01, "probability of failure"), above=0.0)
+        p = choices.probability()
         scale = choices.number("bonus_scale", (1.0, "the paper's radii"), (1e-2, "tuned"))
         eta = choices.number(
             "eta", (1.0 / (choices.gap() * math.sqrt(m * K)), "ρ/√(H²IK), ρ=H/γ"), (5.0 / math.sqrt(K), "5/√K")

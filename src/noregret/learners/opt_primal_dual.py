@@ -56,7 +56,7 @@ class OptPrimalDual(TabularLearner):
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState:
         H, A, m = spec.horizon, spec.n_actions, spec.n_constraints
-        p = choices.number("p", (0.01, "probability of failure"), above=0.0)
+        p = choices.probability()
         scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-3, "tuned"))
         xi = choices.number("xi", (H / choices.gap(), "H/γ"), (2 * H / choices.gap(), "2H/γ, γ unknown taken as 1"))
         alpha = choices.number(

@@ -96,7 +96,7 @@ class OptPessPrimalDual(TabularLearner):
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptPessState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
-        p = choices.number("p", (0.01, "probability of failure"), above=0.0)
+        p = choices.probability()
         scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-3, "tuned"))
         eps_scale = choices.number("eps_scale", (1.0, "the paper's ε_k"), (1e-4, "tuned"))
         eta = choices.number(
