@@ -289,7 +289,7 @@ def test_bad_parameters_are_refused() -> None:
         nr.learners.make("triple-q", spec, episodes=10, cap=3)
     with pytest.raises(InputError, match="truncate is 1"):
         nr.learners.make("opt-dual", spec, episodes=10, truncate=1)
-    large = problem_with(0, S=120, A=2, H=6).spec
+    large = problem_with(0, S=200, A=2, H=4).spec
     with pytest.raises(InputError, match="its matrices need"):
         nr.learners.make("opdop", large, episodes=10, form="kernel")
 

@@ -55,7 +55,7 @@ def primal_dual(
     )
     for key in ("lam", "beta", "xi", "zeta"):  # others are computed from these
         if key in given:
-            given[key] = _number(key, given[key])
+            given[key] = number(key, given[key])
     why = {key: "given" for key in given}
 
     def choose(key: str, value: Any, reason: str) -> Any:

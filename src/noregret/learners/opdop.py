@@ -47,8 +47,8 @@ from noregret.learners.tabular import MirrorState, TabularLearner, improve, mirr
 from noregret.presets import Choices
 from noregret.problems.base import Array, Spec
 
-#: The most numbers that the matrices of the kernel form may have: 800 MB.
-LARGEST = 10**8
+#: The most numbers that the matrices of the kernel form may have: 400 MB.
+LARGEST = 5 * 10**7
 
 
 class KernelState(NamedTuple):
