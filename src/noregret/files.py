@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -43,9 +44,11 @@ def sync_folder(path: str | os.PathLike[str]) -> None:
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
-    """Make a folder and its parents, or say why not."""
+    """Make a folder and its parents and see that it can be written to, or say why not."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
     except OSError as error:
-        raise FileError(f"{path}: cannot be made: {error.strerror or error}") from None
+        raise FileError(f"{path}: cannot be used as a folder: {error.strerror or error}") from None
     return Path(path)

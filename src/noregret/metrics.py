@@ -32,6 +32,23 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
+def swings(curve: ArrayLike, size: float) -> int:
+    """How often a curve turns back, by more than ``size`` from the furthest point it reached since the last turn.
+
+    >>> swings([0, 5, 4, 6, 1, 3], size=2.5)
+    1
+    """
+    y = np.asarray(curve, dtype=np.float64)
+    turns, direction, low, high = 0, 0, float(y[0]), float(y[0])
+    for value in map(float, y[1:]):
+        low, high = min(low, value), max(high, value)
+        if direction >= 0 and high - value > size:
+            turns, direction, low = turns + direction, -1, value
+        elif direction <= 0 and value - low > size:
+            turns, direction, high = turns - direction, 1, value
+    return turns
+
+
 def slope(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> float:
     """The exponent p of curve ~ k^p: least squares on log–log axes from the share ``start`` of the episodes on.
 

@@ -47,7 +47,7 @@ def run(
         preset=preset, slater_gap=arg.gap(slater_gap), threads=threads, **params,
     )  # fmt: skip
     if len(result.episodes):
-        console().print(tables.summary({result.learner: result}, title=_title(result)).rich())
+        console().print(tables.card(result, title=_title(result)).rich())
         if out is not None:
             files = [
                 tables.write_text(out / "curves.csv", tables.curves({result.learner: result})),

@@ -15,6 +15,7 @@ import numpy as np
 from noregret import metrics
 from noregret.errors import NoRegretError
 from noregret.files import write_whole
+from noregret.report.tables import FITTED
 from noregret.results import RunResult
 
 if TYPE_CHECKING:
@@ -25,27 +26,15 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 GREY = "#555555"
 
-#: What a curve is called on an axis.
-WORDS = {
-    "regret": "cumulative regret",
-    "regret_tightened": "cumulative regret",
-    "hard_regret": "cumulative hard regret",
-    "violation": "cumulative violation",
-    "hard_violation": "cumulative hard violation",
-    "dual": "dual variable",
-}
-
 STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 11,
-    "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "grid.color": "#e6e6e6",
     "grid.linewidth": 0.8,
     "axes.axisbelow": True,
-    "legend.frameon": False,
     "lines.linewidth": 1.8,
     "figure.dpi": 100,
     "svg.fonttype": "none",
@@ -92,24 +81,30 @@ def band(
     ax: Axes, result: RunResult, which: str, *, colour: str = COLOURS[0], label: str | None = None, constraint: int = 0,
     line: str = "-",
 ) -> None:  # fmt: skip
-    """Draw the mean over trials of a curve, and its 95% interval as a band. ``constraint`` picks one of the dual's."""
+    """Draw the mean over trials of a curve, and its 95% interval as a band. ``constraint`` picks one of the dual's.
+
+    The band of a curve that cannot be negative ends at 0, also where few and uneven trials would take it below.
+    """
     samples = result.dual[:, :, constraint] if which == "dual" else getattr(result, which)
     interval = metrics.mean_interval(samples)
-    k = result.episodes
+    k, low = result.episodes, interval.low
+    if samples.min() >= 0.0:
+        low = np.maximum(low, 0.0)
     ax.plot(k, interval.mean, color=colour, label=label, linestyle=line)
     if result.trials > 1:
-        ax.fill_between(k, interval.low, interval.high, color=colour, alpha=0.2, linewidth=0)
+        ax.fill_between(k, low, interval.high, color=colour, alpha=0.2, linewidth=0)
 
 
 def label(ax: Axes, title: str, y: str, x: str = "episode") -> None:
     """Title, axis labels, and thousands written apart."""
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    ax.set_title(title)
+    ax.set_title(title, loc="left")
     ax.set_xlabel(x)
     ax.set_ylabel(y)
-    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    plain = FuncFormatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
     if ax.get_xscale() == "linear":
+        ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.xaxis.set_major_formatter(plain)
     if ax.get_yscale() == "linear":
         ax.yaxis.set_major_formatter(plain)
@@ -141,15 +136,15 @@ def duals(ax: Axes, result: RunResult) -> None:
     m = result.dual.shape[2]
     for i in range(m):
         colour = COLOURS[i % (len(COLOURS) - 1)]
-        band(ax, result, "dual", colour=colour, label=f"dual {i}" if m > 1 else "dual variable", constraint=i)
-        text = "optimal dual" if i == 0 else None
-        ax.axhline(float(result.optimal_dual[i]), color=colour if m > 1 else GREY, linestyle=":", label=text)
+        which = f" {i}" if m > 1 else ""
+        band(ax, result, "dual", colour=colour, label=f"dual{which}", constraint=i)
+        ax.axhline(float(result.optimal_dual[i]), color=colour if m > 1 else GREY, linestyle=":", label=f"best dual{which}")
     label(ax, "Dual variable", "dual (reward per unit of utility)")
 
 
-def legend(ax: Axes) -> None:
+def legend(ax: Axes, columns: int = 2) -> None:
     """A legend under the axes, where it covers no curve."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=columns, fontsize=9, frameon=False)
 
 
 def trials(result: RunResult) -> str:
@@ -158,7 +153,9 @@ def trials(result: RunResult) -> str:
     return f"mean and 95% band of {n} trials" if n > 1 else "one trial"
 
 
-def log_log_fit(result: RunResult, which: str, start: float = 0.1) -> tuple[float, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def log_log_fit(
+    result: RunResult, which: str, start: float = FITTED
+) -> tuple[float, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The slope of the mean curve on log-log axes, and the fitted line (k, values) over the fitted episodes."""
     mean = getattr(result, which).mean(axis=0)
     slope = metrics.slope(result.episodes, mean, start)

@@ -1,7 +1,7 @@
 """Numbers of runs as tables: for the terminal, as CSV, as Markdown.
 
 A :class:`Table` holds numbers, not text; each way of writing it decides how a number looks. A cell may be an
-:class:`~noregret.metrics.Interval`: the terminal and Markdown show mean and interval, CSV has a column for each end.
+:class:`~noregret.metrics.Interval`: the terminal and Markdown show mean ± half width, CSV has a column for each end.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ from noregret.results import RunResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+#: What the numbers of a summary are.
+CAPTION = "Sums over all episodes: mean over the trials ± half of its 95% interval."
+
+#: Slopes are fitted from this share of the episodes on.
+FITTED = 0.1
 
 Cell = str | int | float | Interval | None
 
@@ -48,9 +54,9 @@ class Table:
         table = RichTable(box=box.SIMPLE_HEAD if named else None, pad_edge=False, padding=(0, 2, 0, 0), show_header=named)
         for i, column in enumerate(self.columns):
             text = any(isinstance(row[i], str) for row in self.rows)
-            table.add_column(column, justify="left" if text else "right", overflow="fold")
+            table.add_column(column, justify="left" if text else "right", overflow="fold", no_wrap=i == 0)
         for row in self.rows:
-            table.add_row(*(Text(show(cell, joint="\n")) for cell in row))
+            table.add_row(*(Text(show(cell)) for cell in row))
         parts: list[RenderableType] = [Text(self.title, style="bold")] if self.title else []
         return Group(*parts, table, *([Text(self.caption, style="italic")] if self.caption else []))
 
@@ -78,13 +84,13 @@ class Table:
         return _csv([header, *rows])
 
 
-def show(cell: Cell, joint: str = " ") -> str:
-    """A cell as a person reads it: four digits, thousands apart, an interval in brackets after its mean."""
+def show(cell: Cell) -> str:
+    """A cell as a person reads it: four digits, thousands apart, an interval as its mean ± its half width."""
     if cell is None:
         return "-"
     if isinstance(cell, Interval):
-        mean, low, high = float(cell.mean), float(cell.low), float(cell.high)
-        return number(mean) if low == high else f"{number(mean)}{joint}[{number(low)}, {number(high)}]"
+        half = float(cell.high - cell.mean)
+        return f"{number(float(cell.mean))} ± {number(half)}" if half > 0 else number(float(cell.mean))
     return cell if isinstance(cell, str) else number(cell)
 
 
@@ -108,9 +114,19 @@ def last(result: RunResult, which: str) -> Interval:
     return metrics.mean_interval(getattr(result, which)[:, -1])
 
 
+def last_dual(result: RunResult, constraint: int = 0) -> Interval:
+    """The mean and 95% interval over trials of a dual variable at the last recorded episode."""
+    return metrics.mean_interval(result.dual[:, -1, constraint])
+
+
 def slope(result: RunResult, which: str = "regret") -> float:
-    """The exponent of growth of the mean curve over the last nine tenths of the episodes."""
-    return metrics.slope(result.episodes, getattr(result, which).mean(axis=0))
+    """The exponent of growth of the mean curve over the last nine tenths of the episodes; nan unless it is positive there.
+
+    A curve that crosses zero has logarithms on one side only, and a line through those says nothing about growth.
+    """
+    mean = getattr(result, which).mean(axis=0)
+    fitted = mean[result.episodes >= FITTED * result.episodes[-1]]
+    return metrics.slope(result.episodes, mean, FITTED) if (fitted > 0).all() else float("nan")
 
 
 def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
@@ -118,7 +134,7 @@ def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
     tightened = any(result.constants.get("zeta", 0.0) for result in results.values())
     columns = ["run", "trials", "episodes", "regret"]
     columns += ["regret against the tightened optimum"] if tightened else []
-    columns += ["hard regret", "violation", "hard violation", "slope of regret", "episodes/s"]
+    columns += ["hard regret", "violation", "hard violation", "slope of regret", "slope of hard regret", "episodes/s"]
     rows: list[tuple[Cell, ...]] = []
     for label, result in results.items():
         if not len(result.episodes):
@@ -127,9 +143,30 @@ def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
         row: list[Cell] = [label, result.trials, int(result.episodes[-1]), last(result, "regret")]
         row += [last(result, "regret_tightened")] if tightened else []
         row += [last(result, which) for which in ("hard_regret", "violation", "hard_violation")]
-        rows.append((*row, slope(result), result.episodes_per_second))
-    caption = "Sums over all episodes: means over the trials, 95% intervals in brackets." if rows else ""
-    return Table(title, tuple(columns), tuple(rows), caption)
+        rows.append((*row, slope(result), slope(result, "hard_regret"), result.episodes_per_second))
+    return Table(title, tuple(columns), tuple(rows), CAPTION)
+
+
+def card(result: RunResult, title: str = "") -> Table:
+    """The same numbers of a single result, one below the other, each with what it is."""
+    zeta = result.constants.get("zeta", 0.0)
+    rows: list[tuple[Cell, ...]] = [
+        ("regret", show(last(result, "regret")), "reward lost against the best policy that meets the constraints"),
+        ("hard regret", show(last(result, "hard_regret")), "the same, where earning more than it makes up for nothing"),
+        ("violation", show(last(result, "violation")), "utility missing" + _worst(result)),
+        ("hard violation", show(last(result, "hard_violation")), "the same, where later surplus makes up for nothing"),
+        ("slope of regret", show(slope(result)), "its growth: 0.5 is the square root of the episodes, 1 is linear"),
+        ("slope of hard regret", show(slope(result, "hard_regret")), "the same for hard regret"),
+        ("episodes/s", show(result.episodes_per_second), f"{result.trials} trials of {int(result.episodes[-1]):,} episodes"),
+    ]
+    if zeta:
+        text = f"against the best policy for thresholds raised by {zeta:g}"
+        rows.insert(1, ("regret, tightened", show(last(result, "regret_tightened")), text))
+    return Table(title, ("sum over all episodes", "mean ± 95%", "what it is"), tuple(rows))
+
+
+def _worst(result: RunResult) -> str:
+    return " to the worst constraint" if result.violations.shape[2] > 1 else ""
 
 
 def curves(results: Mapping[str, RunResult]) -> str:
