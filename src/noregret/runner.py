@@ -58,7 +58,7 @@ def _block(
     episodes that ``every`` divides and at the last.
     """
     m = len(b)
-    for i in range(len(u)):
+    for i in range(len(u)):  # Alg. 1, l. 2
         plan(state)
         worlds.evaluate(world, state.policy, world.start, scratch)
         gap = V_star - scratch.values[0]
@@ -72,7 +72,7 @@ def _block(
             sums[2 + m + j] += max(lack, 0.0)
         if not finite:
             return k + i
-        worlds.play(world, state.policy, u[i], v[i], scratch)
+        worlds.play(world, state.policy, u[i], v[i], scratch)  # Alg. 1, l. 3 and 13-15
         update(state, scratch.states, scratch.actions, scratch.observed)
         done = k + i + 1
         if done % every == 0 or done == K:

@@ -18,7 +18,7 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
 
     For the first n active states of step h; Q (H,J,S,A), V (H+1,J,S) with J = 1 + m. Exact for any α·Q: the maximum is
     subtracted first, so nothing overflows and the best action has weight exactly 1 before the weights are divided by their
-    sum; α = ∞ is the uniform policy over the maximisers.
+    sum; α = ∞ is the uniform policy over the maximisers. What is not a number stays so, for the runner to find.
     """
     J, A = Q.shape[1], Q.shape[3]
     for i in range(n):
@@ -28,7 +28,7 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
             for j in range(1, J):
                 gap += Y[j - 1] * (Q[h, j, s, 1] - Q[h, j, s, 0])
             below = -alpha * abs(gap) if gap != 0.0 else 0.0
-            weight = np.exp(below) if below > UNDERFLOW else 0.0
+            weight = 0.0 if below <= UNDERFLOW else np.exp(below)
             better = 1.0 / (1.0 + weight)
             worse = weight / (1.0 + weight)
             if gap > 0.0:
@@ -52,7 +52,7 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
             below = policy[h, s, a] - best
             weight = 1.0
             if below != 0.0:
-                weight = np.exp(alpha * below) if alpha * below > UNDERFLOW else 0.0
+                weight = 0.0 if alpha * below <= UNDERFLOW else np.exp(alpha * below)
             policy[h, s, a] = weight
             total += weight
         for j in range(J):

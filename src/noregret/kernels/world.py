@@ -124,10 +124,10 @@ def play(world: World, policy: Any, u: Any, v: Any, out: Scratch) -> None:
     """Play one episode: fills ``out.states``, ``out.actions`` and ``out.observed``."""
     H, S, A, J = world.mean.shape
     width = 1 + J if world.bernoulli else 1
-    x = draw(world.start_cumulative, 0, S, u[0])
+    x = draw(world.start_cumulative, 0, S, u[0])  # Alg. 1, l. 3
     out.states[0] = x
-    for h in range(H):
-        a = draw_action(policy, h, x, v[h])
+    for h in range(H):  # Alg. 1, l. 13
+        a = draw_action(policy, h, x, v[h])  # Alg. 1, l. 14; what follows is l. 15
         row = (h * S + x) * A + a
         position = draw(world.cumulative, world.first[row], world.first[row + 1], u[1 + width * h])
         for j in range(J):
