@@ -44,6 +44,7 @@ class RunResult:
     kernel_seconds: float
     threads: int
     explain: dict[str, str] = field(default_factory=dict)
+    trials_requested: int = 1
 
     @property
     def trials(self) -> int:
@@ -67,8 +68,9 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """Whether all requested episodes were played."""
-        return len(self.episodes) > 0 and int(self.episodes[-1]) == self.episodes_requested
+        """Whether all requested episodes of all requested trials were played."""
+        whole = len(self.episodes) > 0 and int(self.episodes[-1]) == self.episodes_requested
+        return whole and self.trials >= self.trials_requested
 
     @property
     def episodes_per_second(self) -> float:
@@ -80,7 +82,7 @@ class RunResult:
         """A one-line summary with the last recorded means."""
         if not len(self.episodes):
             return f"<RunResult {self.learner} on {self.problem}: stopped before the first recorded episode>"
-        state = "" if self.complete else f" (stopped; {self.episodes_requested} were requested)"
+        state = "" if self.complete else f" (stopped; {self.trials_requested} x {self.episodes_requested} were requested)"
         return (
             f"<RunResult {self.learner} on {self.problem}: {self.trials} trials x {self.episodes[-1]} episodes{state}, "
             f"mean regret {self.regret[:, -1].mean():.6g}, violation {self.violation[:, -1].mean():.6g}>"

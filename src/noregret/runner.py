@@ -141,9 +141,9 @@ class Trial:
         return len(self.curves) if self.k == self.episodes else self.k // self.every
 
     def _diagnose(self, episode: int) -> NumericalError:
-        """Name the first quantity of the learner that is not finite."""
+        """Name the first quantity of the learner that is not finite; what a plan makes of the others comes last."""
         where = "the policy's value"
-        for key, array in self.learner.state().items():
+        for key, array in sorted(self.learner.state().items(), key=lambda item: item[0] in ("Q", "V", "policy")):
             bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(0, dtype=bool)
             if bad.any():
                 index = [int(i) for i in np.argwhere(bad)[0]]
@@ -216,7 +216,7 @@ def run(
         params: constants of the learner that override the preset's.
 
     Returns:
-        The curves. After Ctrl-C, those of the episodes that every trial finished: then ``complete`` is False.
+        The curves. After Ctrl-C, as many trials, as far, as make the largest table: then ``complete`` is False.
     """
     check_episodes(episodes)
     for name, value in (
@@ -242,7 +242,7 @@ def run(
     begin = time.perf_counter()
     threads = min(trials, threads or available_cores())
     finished = _play_all(start, first, trials, threads, block_size, progress)
-    return _collect(finished, opt, tightened, options, int(episodes), time.perf_counter() - begin, threads)
+    return _collect(finished, opt, tightened, options, int(episodes), trials, time.perf_counter() - begin, threads)
 
 
 def available_cores() -> int:
@@ -302,6 +302,7 @@ def _play_all(
                         show(sum(trial.k for trial in list(started.values())))
                 except BaseException:
                     stop.set()
+                    pool.shutdown(wait=False, cancel_futures=True)  # trials that wait for their turn do not begin
                     raise
         except KeyboardInterrupt:
             if first.k == 0:
@@ -315,13 +316,16 @@ def _collect(
     tightened: float,
     options: dict[str, Any],
     episodes: int,
+    trials: int,
     seconds: float,
     threads: int,
 ) -> RunResult:
-    """Lay the trials' curves side by side, as far as all of them came."""
+    """Lay the trials' curves side by side; after Ctrl-C as many trials, as far, as make the largest table."""
     first = finished[0]
     m = first.problem.n_constraints
-    n = min(trial.recorded for trial in finished)
+    lengths = [trial.recorded for trial in finished]
+    n = max(lengths, key=lambda length: length * sum(other >= length for other in lengths))
+    finished = [trial for trial in finished if trial.recorded >= n]
     curves = np.stack([trial.curves[:n] for trial in finished])
     grid = record_grid(n, first.every, episodes)
     gap = options["slater_gap"]
@@ -332,7 +336,8 @@ def _collect(
         constants=dict(first.learner.constants), explain=dict(first.learner.explain), seed=first.seed, episodes=grid,
         violations=np.maximum(signed, 0.0), **named, optimal_value=opt.value,
         tightened_value=tightened, optimal_dual=np.array(opt.dual), slater_gap=opt.slater_gap,
-        slater_gap_used=opt.slater_gap if gap == "oracle" else gap, episodes_requested=episodes, seconds=seconds,
+        slater_gap_used=opt.slater_gap if gap == "oracle" else gap, episodes_requested=episodes,
+        trials_requested=trials, seconds=seconds,
         kernel_seconds=sum(trial.seconds for trial in finished), threads=threads,
     )  # fmt: skip
 

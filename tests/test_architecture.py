@@ -1,0 +1,60 @@
+"""The shape of the code: imports go one way, every line of Algorithm 1 is marked, importing costs nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "noregret"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_layers() -> None:
+    code = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 broken" in done.stdout
+
+
+def test_every_line_of_algorithm_1_is_marked() -> None:
+    """The paper prints 16 numbered lines; those of the loop and of playing are the runner's and the world's."""
+    marked: dict[str, set[int]] = {}
+    for name in ("learners/primal_dual_lsvi.py", "runner.py", "kernels/world.py"):
+        comments = re.findall(r"#.*\bl\. .*", (PACKAGE / name).read_text())
+        ranges = [part for comment in comments for part in re.findall(r"(?:l\.|and) (\d+)(?:-(\d+))?", comment)]
+        marked[name] = {line for first, last in ranges for line in range(int(first), int(last or first) + 1)}
+    assert set().union(*marked.values()) == set(range(1, 17))
+    assert marked["learners/primal_dual_lsvi.py"] >= {1, *range(4, 13), 16}
+    assert marked["runner.py"] | marked["kernels/world.py"] >= {2, 3, 13, 14, 15}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_are_short_explained_and_finished(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 400
+    assert text.lstrip("r").startswith('"""'), "a module says what it is"
+    assert not re.search(r"TODO|FIXME|XXX|NotImplementedError", text)
+
+
+def test_importing_costs_nothing() -> None:
+    code = (
+        "import sys, noregret; noregret.problems; heavy = {'numba', 'matplotlib', 'plotly', 'gymnasium', 'scipy.optimize', 'pandas'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_are_there() -> None:
+    import noregret
+
+    for name in noregret.__all__:
+        assert getattr(noregret, name) is not None
+    assert set(noregret.__all__) <= set(dir(noregret))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        noregret.nothing  # noqa: B018
