@@ -45,7 +45,9 @@ def small(
     return TabularCMDP(**(given | changes))
 
 
-def trial(problem: TabularCMDP, name: str = "primal-dual-lsvi", *, episodes: int, seed: int = 0, index: int = 0, **params: Any) -> Trial:
+def trial(
+    problem: TabularCMDP, name: str = "primal-dual-lsvi", *, episodes: int, seed: int = 0, index: int = 0, **params: Any
+) -> Trial:
     """A trial that records every episode; its regret is Σ −V_r, as V* is taken as 0."""
     made = learners.make(name, problem.spec, episodes=episodes, **params)
     return Trial(problem, worlds.compile_world(problem), made, seed, index, episodes, 1, 0.0)

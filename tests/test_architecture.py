@@ -43,7 +43,8 @@ def test_files_are_short_explained_and_finished(path: Path) -> None:
 
 def test_importing_costs_nothing() -> None:
     code = (
-        "import sys, noregret; noregret.problems; heavy = {'numba', 'matplotlib', 'plotly', 'gymnasium', 'scipy.optimize', 'pandas'};"
+        "import sys, noregret; noregret.problems;"
+        "heavy = {'numba', 'matplotlib', 'plotly', 'gymnasium', 'scipy.optimize', 'pandas'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -217,7 +217,9 @@ def test_estimate_matches_a_fresh_solve(kind: str, J: int, floor: float, cap: fl
             for h in range(H):
                 Q = np.full((H, J, S, A), min(beta / np.sqrt(lam), cap))  # what a state never visited keeps
                 grams.estimate(gram, h, V, beta, floor, cap, Q)
-                np.testing.assert_allclose(Q[h], literal_estimate(phi, data[:k], h, V[h + 1], lam, beta, floor, cap), atol=1e-11)
+                np.testing.assert_allclose(
+                    Q[h], literal_estimate(phi, data[:k], h, V[h + 1], lam, beta, floor, cap), atol=1e-11
+                )
         grams.learn(gram, x, a, o)
 
 

@@ -130,7 +130,9 @@ def test_it_learns() -> None:
     problem = small(10, S=3, A=2, H=3)
     best = oracle.solve(problem.replace(b=[1.6]))
     problem = problem.replace(b=[1.6])
-    one = trial(problem, episodes=4000, **(CONSTANTS | {"beta": 0.1, "lam": (0.1 / 3) ** 2, "alpha": 300.0, "eta": 0.05, "xi": 10.0}))
+    one = trial(
+        problem, episodes=4000, **(CONSTANTS | {"beta": 0.1, "lam": (0.1 / 3) ** 2, "alpha": 300.0, "eta": 0.05, "xi": 10.0})
+    )
     one.advance(4000)
     late = -(one.curves[-1] - one.curves[-1001]) / 1000  # means over the last 1000 episodes
     assert late[0] >= best.value - 0.05

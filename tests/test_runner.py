@@ -46,7 +46,9 @@ def base() -> nr.RunResult:
     return run()
 
 
-@pytest.mark.parametrize("changes", [{"threads": 1}, {"threads": 2}, {"block_size": 1}, {"block_size": 7}, {"block_size": 1000}])
+@pytest.mark.parametrize(
+    "changes", [{"threads": 1}, {"threads": 2}, {"block_size": 1}, {"block_size": 7}, {"block_size": 1000}]
+)
 def test_neither_threads_nor_blocks_change_a_bit(base: nr.RunResult, changes: dict[str, int]) -> None:
     same(base, run(**changes))
 
