@@ -104,7 +104,7 @@ def label(ax: Axes, title: str, y: str, x: str = "episode") -> None:
     ax.set_ylabel(y)
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
     if ax.get_xscale() == "linear":
-        ax.xaxis.set_major_locator(MaxNLocator(5))
+        ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         ax.xaxis.set_major_formatter(plain)
     if ax.get_yscale() == "linear":
         ax.yaxis.set_major_formatter(plain)
