@@ -1,4 +1,4 @@
-"""Feature maps φ(x,a)."""
+"""Features of finitely many states as a table φ (S,A,d)."""
 
 from __future__ import annotations
 

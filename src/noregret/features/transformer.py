@@ -1,0 +1,131 @@
+r"""Any scikit-learn transformer as ψ, lifted to actions: φ(x,a) = e_a ⊗ ψ(x)/bound.
+
+A bound on ‖ψ‖ is proven for these, else it must be given:
+
+- ``RBFSampler``: √(2/p)·cos(...) in each of p entries, so √2;
+- ``Nystroem`` with a kernel that has k(x,x) = 1 (rbf, laplacian, cosine): ‖ψ(x)‖² = k_xᵀ K⁻¹ k_x ≤ k(x,x) = 1;
+- ``OneHotEncoder`` and ``KBinsDiscretizer(encode="onehot…")``: one 1 for each of the q columns, so √q;
+- ``Normalizer``: 1 for "l2" and for "l1", √p for "max" (each entry at most 1);
+- ``MinMaxScaler(clip=True)``: √p times the larger end of its range;
+- ``Pipeline``: that of its last step; ``FeatureUnion``: the root of the sum of squares, with its weights.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret.errors import InputError
+from noregret.features.base import FeatureMap, check_bound, show
+from noregret.problems.base import Array
+
+
+class Transformer(FeatureMap):
+    """ψ from a scikit-learn transformer.
+
+    Args:
+        transformer: an object with ``transform``; fitted, or fitted here (a copy of it) when ``sample`` is given.
+        n_actions: A.
+        sample: (n, D) states to fit on; ``noregret.gym.sample_states`` collects some from an environment.
+        bound: on the norm of what ``transform`` returns; needed unless :func:`proven_bound` knows one.
+    """
+
+    def __init__(self, transformer: Any, *, n_actions: int, sample: ArrayLike | None = None, bound: float | None = None) -> None:
+        if not hasattr(transformer, "transform"):
+            raise InputError(f"transformer is {transformer!r}; expected an object with fit and transform, as scikit-learn's are")
+        if sample is not None:
+            from sklearn.base import clone
+
+            transformer = clone(transformer).fit(_flat(np.asarray(sample)))
+        elif not is_fitted(transformer):
+            raise InputError(f"transformer {_name(transformer)} is not fitted; fit it, or pass sample= with states to fit it on")
+        if bound is None:
+            bound = proven_bound(transformer)
+        if bound is None:
+            raise InputError(
+                f"no bound on the norm of {_name(transformer)}'s features is proven; pass bound= with one (‖φ‖ ≤ 1 is needed)"
+            )
+        self.transformer = transformer
+        size = getattr(transformer, "n_features_in_", None)
+        probe = np.zeros((1, 1 if size is None else int(size))) if sample is None else _flat(np.asarray(sample))[:1]
+        width = _width(transformer, probe)
+        super().__init__(n_actions=n_actions, rows=1, width=width, bound=check_bound(bound))
+
+    def _raw(self, states: NDArray[Any]) -> Array:
+        try:
+            psi = _dense(self.transformer.transform(_flat(states)))
+        except ValueError as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"{_name(self.transformer)} refuses state {show(states[0])}: {reason}") from None
+        return psi[:, None] if psi.ndim == 2 else psi
+
+    def describe(self) -> str:
+        """One line with the transformer's name."""
+        return f"{_name(self.transformer)} as {super().describe()}"
+
+
+def proven_bound(transformer: Any) -> float | None:
+    """A bound on ‖transform(x)‖ over all x that the transformer accepts, or None where none is proven."""
+    name = _name(transformer)
+    get = lambda key, default=None: getattr(transformer, key, default)  # noqa: E731
+    if name == "RBFSampler":
+        return math.sqrt(2.0)
+    if name == "Nystroem" and get("kernel") in ("rbf", "laplacian", "cosine"):
+        return 1.0
+    if name == "OneHotEncoder" and get("n_features_in_") is not None:
+        return math.sqrt(get("n_features_in_"))
+    if name == "KBinsDiscretizer" and str(get("encode")).startswith("onehot") and get("n_features_in_") is not None:
+        return math.sqrt(get("n_features_in_"))
+    if name == "Normalizer" and get("n_features_in_") is not None:
+        return 1.0 if get("norm") in ("l1", "l2") else math.sqrt(get("n_features_in_"))
+    if name == "MinMaxScaler" and get("clip") and get("n_features_in_") is not None:
+        return math.sqrt(get("n_features_in_")) * max(abs(float(end)) for end in get("feature_range"))
+    if name == "Pipeline":
+        return proven_bound(transformer.steps[-1][1])
+    if name == "FeatureUnion":
+        weights = get("transformer_weights") or {}
+        parts = [(proven_bound(part), weights.get(key, 1.0)) for key, part in transformer.transformer_list]
+        if all(bound is not None for bound, _ in parts):
+            return math.sqrt(sum((float(weight) * float(bound or 0.0)) ** 2 for bound, weight in parts))
+    return None
+
+
+def is_fitted(transformer: Any) -> bool:
+    """Whether a transformer can transform already."""
+    try:
+        from sklearn.exceptions import NotFittedError
+        from sklearn.utils.validation import check_is_fitted
+    except ImportError:  # not a scikit-learn object then: its own transform will say
+        return True
+    try:
+        check_is_fitted(transformer)
+    except NotFittedError:
+        return False
+    except TypeError:  # no scikit-learn estimator
+        return True
+    return True
+
+
+def _width(transformer: Any, probe: Array) -> int:
+    try:
+        return int(_dense(transformer.transform(probe)).shape[1])
+    except ValueError:  # zeros may be no state that it knows
+        names = getattr(transformer, "get_feature_names_out", None)
+        if names is None:
+            raise InputError(f"{_name(transformer)} does not say how many features it makes; pass sample= with states") from None
+        return len(names())
+
+
+def _dense(psi: Any) -> Array:
+    return np.asarray(psi.toarray() if hasattr(psi, "toarray") else psi, dtype=np.float64)
+
+
+def _flat(states: NDArray[Any]) -> NDArray[Any]:
+    return states.reshape(len(states), -1)
+
+
+def _name(transformer: Any) -> str:
+    return type(transformer).__name__

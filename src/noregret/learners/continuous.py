@@ -1,0 +1,408 @@
+r"""Algorithm 1 with states that are vectors: the same lines as :mod:`noregret.learners.primal_dual_lsvi`, another memory.
+
+What is kept, and one pass of l. 4-12 over it, is in :mod:`noregret.kernels.dense`. Three choices are added.
+
+``replan="always"`` plans before every episode, as the paper does. ``replan="doubling"`` keeps w, Λ⁻¹ and Y of the last plan, so
+the policy stands still, until some det Λ_h has doubled since or some Y_i has moved by more than ``dual_tol``; in between acting
+costs O(A·d²) and planning nothing. (The first rule is that of Abbasi-Yadkori, Pál, Szepesvári 2011, and of Wang, Zhou, Gu
+2021 for LSVI: it fires O(d H log K) times. Between plans ‖φ‖_{Λ⁻¹} is off by at most a factor √2.) The dual still moves every
+episode, by the V_g of the plan in use.
+
+Equal next states share a place in the cache. ``merge_tol`` > 0 also lets a next state x share that of a kept one y when
+‖φ(x,a) - φ(y,a)‖ ≤ merge_tol for all a: V_{j,h+1}(y) then stands for V_{j,h+1}(x) in the targets; Λ and the sums of rewards still
+use x itself. What that does to Q: let n visits have been made at step h, δ_j = (‖w_j‖ + β/√λ)·merge_tol and
+
+    E_j = δ_j + ½ min{2, α (δ_r + Σ_i Y_i δ_{g_i})}·cap          with all of step h+1;  then
+    | Q_{j,h}(x,a) - Q_{j,h}(x,a) without merging at step h+1 |  ≤  √n ‖φ(x,a)‖_{Λ_h⁻¹}·E_j .
+
+(Q_j is (‖w_j‖ + β/√λ)-Lipschitz in φ, the soft-max moves by at most α·max|Δcomposite|/2 in total variation, and Σ_τ |φᵀΛ⁻¹φ_τ| ≤
+√n ‖φ‖_{Λ⁻¹} by Cauchy and Schwarz.) :meth:`DensePrimalDualLSVI.merge_error` gives E_j and the factor. Where α is large E_j is as
+large as the cap, and rightly so: two states close by may lie on both sides of a switch from one action to another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret import presets
+from noregret.errors import InputError, unknown_name
+from noregret.kernels import dense
+from noregret.kernels.steps import dual_step
+from noregret.learners.base import Learner, Numbers, flatten
+from noregret.problems.base import Array
+from noregret.problems.continuous import ContinuousSpec
+
+REPLAN = ("always", "doubling")
+
+#: States a step for which room is made at first.
+FIRST_ROOM = 512
+
+
+class DenseState(NamedTuple):
+    """What the next episode needs."""
+
+    gram: dense.DenseGram
+    key: NDArray[np.uint64]  # (H,N,2) by which a state is found again
+    Y: Array  # (m,)
+    planned_Y: Array  # (m,) of the plan in use
+    planned_log_det: Array  # (H,)
+    counters: NDArray[np.int64]  # (3,) episodes seen, plans made, whether the plan stands
+
+
+@dataclass(frozen=True)
+class ContinuousPlan:
+    """A policy on all states: l. 14 with w, Λ⁻¹ and Y held fixed."""
+
+    features: Any
+    w: Array  # (H,J,B,p)
+    inverse: Array  # (H,B,p,p)
+    Y: Array
+    beta: Array  # (H,J)
+    alpha: float
+    floor: float
+    cap: Array
+
+    def probabilities(self, step: int, states: ArrayLike) -> Array:
+        """π_step(·|x) for each of n states, (n,A)."""
+        return self.at(step, self.features.encode(states))[0]
+
+    def values(self, step: int, states: ArrayLike) -> tuple[Array, Array]:
+        """Q_j (J,n,A) and V_j (J,n) at n states, the reward first."""
+        return self.at(step, self.features.encode(states))[1:]
+
+    def at(self, step: int, rows: Array) -> tuple[Array, Array, Array]:
+        """π (n,A), Q (J,n,A) and V (J,n) of states whose features are encoded already, (n,R,p)."""
+        n, A, J = len(rows), self.features.n_actions, self.w.shape[1]
+        policy, Q, V = np.zeros((1, n, A)), np.zeros((1, J, n, A)), np.zeros((2, J, n))
+        dense.act(
+            rows, self.inverse[step], self.w[step], self.beta[step], self.alpha, self.floor, self.cap[step], self.Y, policy, Q, V
+        )
+        return policy[0], Q[0], V[0]
+
+
+class DensePrimalDualLSVI(Learner):
+    """``primal-dual-lsvi`` on a :class:`~noregret.problems.continuous.ContinuousSpec`.
+
+    Args:
+        spec: horizon, thresholds and the feature map.
+        episodes: K.
+        preset: where the constants come from.
+        features: a feature map in place of the spec's.
+        slater_gap: what is known of γ.
+        replan: "always" or "doubling".
+        dual_tol: how far a Y_i may move before a new plan, with "doubling".
+        merge_tol: next states whose features differ by at most this share a place; 0 for equal ones only.
+        cache: "float64" or "float32", how next states are kept.
+        params: constants that override the preset's.
+    """
+
+    name: ClassVar[str] = "primal-dual-lsvi"
+    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical")
+    _state: DenseState
+
+    def __init__(
+        self,
+        spec: ContinuousSpec,
+        *,
+        episodes: int,
+        preset: str = "practical",
+        features: Any = None,
+        slater_gap: float | None = None,
+        replan: str = "always",
+        dual_tol: float = 0.05,
+        merge_tol: float = 0.0,
+        cache: str = "float64",
+        **params: Any,
+    ) -> None:
+        if features is not None:
+            spec = ContinuousSpec(spec.horizon, spec.thresholds, features, spec.constraint_names, spec.absorbing)
+        if replan not in REPLAN:
+            raise unknown_name("replan", replan, REPLAN)
+        if cache not in ("float64", "float32"):
+            raise unknown_name("cache", cache, ("float32", "float64"))
+        self.spec = spec  # type: ignore[assignment]
+        self.map, self.lazy, self.dtype = spec.features, replan == "doubling", np.dtype(cache)
+        self.dual_tol, self.merge_tol = _tolerance("dual_tol", dual_tol), _tolerance("merge_tol", merge_tol)
+        self.episodes, self.preset, self._given = episodes, preset, {"slater_gap": slater_gap, **params}
+        self._choose_constants(episodes)
+        H, m, p = spec.horizon, spec.n_constraints, self.map.width
+        # The last of the doublings ends at exactly K states, so memory never exceeds what K states need.
+        self._room = max(1, -(-episodes // 2 ** max(0, math.ceil(math.log2(max(1.0, episodes / FIRST_ROOM))))))
+        self._state = DenseState(
+            gram=dense.dense_gram(
+                H, spec.n_actions, 1 + m, self.map.rows, self.map.blocks, p, self.lam, self._room,
+                pending=max(1, p // 2) if self.lazy else 1, lazy=self.lazy, dtype=self.dtype,
+            ),
+            key=np.zeros((H, self._room, 2), dtype=np.uint64),
+            Y=np.zeros(m),
+            planned_Y=np.zeros(m),
+            planned_log_det=np.zeros(H),
+            counters=np.zeros(3, dtype=np.int64),
+        )  # fmt: skip
+        self._places: list[dict[bytes, int]] = [{} for _ in range(H)]
+
+    def _choose_constants(self, K: int) -> None:
+        """The preset's numbers for K episodes; λ, once in Λ, stays."""
+        spec = self.spec
+        H, m = spec.horizon, spec.n_constraints
+        chosen, explain = self._constants(K)
+        self.constants = vars(chosen) | {"features": self.map.describe(), "replan": "doubling" if self.lazy else "always"}
+        self.constants |= {"merge_tol": self.merge_tol} | ({"dual_tol": self.dual_tol} if self.lazy else {})
+        self.explain = explain
+        self.lam = getattr(self, "lam", chosen.lam)
+        self.beta = np.full((H, 1 + m), chosen.beta)
+        self.alpha, self.eta, self.xi = chosen.alpha, chosen.eta, chosen.xi
+        self.b = spec.thresholds + chosen.zeta
+        self.cap = np.full(H, float(H)) if chosen.cap == "H" else np.arange(H, 0.0, -1.0)
+        self.floor = 0.0 if chosen.lower_clip else -np.inf
+
+    def _constants(self, K: int) -> tuple[presets.Constants, dict[str, str]]:
+        spec = self.spec
+        sizes = {"H": spec.horizon, "A": spec.n_actions, "d": spec.dimension, "m": spec.n_constraints, "K": K}
+        return presets.primal_dual(self.preset, **sizes, **self._given)
+
+    def retune(self, K: int) -> None:
+        """Use the constants of K episodes from now on, for a schedule without an end; the data and λ stay."""
+        self._choose_constants(K)
+
+    # --- planning and acting ---------------------------------------------------------------------------------------
+
+    def plan(self) -> ContinuousPlan:  # type: ignore[override]
+        """The policy of the next episode, on all states; asking twice changes nothing."""
+        view = self.current()
+        return ContinuousPlan(self.map, view.w.copy(), view.inverse.copy(), view.Y.copy(), *_rest(view))
+
+    def current(self) -> ContinuousPlan:
+        """:meth:`plan` without copies: what it says changes with the next episode."""
+        self._ensure_planned()
+        s = self._state
+        return ContinuousPlan(self.map, s.gram.w, s.gram.planned_inv, s.planned_Y, self.beta, self.alpha, self.floor, self.cap)
+
+    def _ensure_planned(self) -> None:
+        s = self._state
+        if s.counters[2]:
+            return
+        dense.backward(s.gram, self.beta, self.alpha, self.floor, self.cap, s.Y)  # l. 4-12
+        if self.lazy:
+            s.gram.planned_inv[:] = s.gram.Lambda_inv
+        s.planned_Y[:] = s.Y
+        s.planned_log_det[:] = s.gram.log_det
+        s.counters[1] += 1
+        s.counters[2] = 1
+
+    @property
+    def replans(self) -> int:
+        """How many plans were made."""
+        return int(self._state.counters[1])
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """How many distinct states are kept at each step, (H,)."""
+        return self._state.gram.count.copy()
+
+    # --- learning --------------------------------------------------------------------------------------------------
+
+    def observe(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike) -> None:
+        """Learn from one episode played with the current plan.
+
+        Args:
+            states: (L+1, ...) states visited, the last one after the last action; L = H, or less after an early end.
+            actions: (L,) actions taken.
+            rewards: (L,) rewards received.
+            utilities: (m,L) utilities received, or (L,) when there is one.
+        """
+        a, observed = self._checked_steps(actions, rewards, utilities)
+        x = np.asarray(states)
+        if len(x) != len(a) + 1:
+            raise InputError(f"states has {len(x)} entries; expected {len(a) + 1}, one more than actions")
+        rows = np.empty((len(a), self.map.rows, self.map.width))
+        for h in range(len(a)):
+            rows[h] = self.encode(h, x[h])
+        self.observe_rows(rows, a, observed)
+
+    def encode(self, step: int, state: Any) -> Array:
+        """The features (R,p) of one state, or an error that names the step."""
+        try:
+            return np.asarray(self.map.encode(np.asarray(state)[None])[0])
+        except InputError as error:
+            raise InputError(f"step {step}: {error}") from None
+
+    def observe_rows(self, rows: Array, actions: NDArray[np.int64], observed: Array) -> None:
+        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked."""
+        self._ensure_planned()
+        spec, L = self.spec, len(actions)
+        _, _, V = self.current().at(0, rows[:1])
+        if L < spec.horizon:  # an early end: the steps after it have a known worth, which the last transition brings
+            observed = observed.copy()
+            observed[-1] += (spec.horizon - L) * spec.absorbing  # type: ignore[attr-defined]
+        index = self._look_up(rows)
+        s = self._state
+        dense.learn(s.gram, L, rows, actions, observed, index, spec.n_actions)  # l. 5 of the next episode
+        dual_step(s.Y, self.b, V[None], 0, self.eta, self.xi)  # l. 16
+        s.counters[0] += 1
+        if not self.lazy or self._outdated():
+            s.counters[2] = 0
+
+    def _outdated(self) -> bool:
+        s = self._state
+        grown = s.gram.log_det - s.planned_log_det
+        return bool(grown.max() > math.log(2.0) or np.abs(s.Y - s.planned_Y).max() > self.dual_tol)
+
+    def _look_up(self, rows: Array) -> NDArray[np.int64]:
+        """The place of each step's state in its cache, with room made for a new one."""
+        self._make_room()
+        gram, key = self._state.gram, self._state.key
+        T = gram.q.shape[3]
+        index = np.zeros(len(rows), dtype=np.int64)
+        for h in range(1, len(rows)):
+            name = hashlib.blake2b((rows[h] + 0.0).tobytes(), digest_size=16).digest()
+            count = int(gram.count[h])
+            place = self._places[h].get(name, -1)
+            if place < 0 and self.merge_tol > 0.0:
+                place = dense.near(gram.F[h], count, rows[h], T, self.merge_tol)
+            if place < 0:
+                place = count
+                self._places[h][name] = place
+                key[h, place] = np.frombuffer(name, dtype=np.uint64)
+            index[h] = place
+        return index
+
+    def _make_room(self) -> None:
+        """Double the cache when a step is full."""
+        gram = self._state.gram
+        if int(gram.count.max()) == self._room:
+            self._room *= 2
+            T = gram.q.shape[3]
+            tiles = -(-self._room // T)
+            self._state = self._state._replace(
+                key=_longer(self._state.key, self._room),
+                gram=gram._replace(
+                    F=_longer(gram.F, tiles), q=_longer(gram.q, tiles), slot=_longer(gram.slot, tiles * T, fill=-1)
+                ),
+            )
+        gram = self._state.gram
+        if int(gram.slots.max()) == gram.M.shape[1]:
+            self._state = self._state._replace(gram=gram._replace(M=_longer(gram.M, 2 * gram.M.shape[1])))
+
+    def _checked_steps(
+        self, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike
+    ) -> tuple[NDArray[np.int64], Array]:
+        spec = self.spec
+        H, m = spec.horizon, spec.n_constraints
+        a = np.asarray(actions)
+        if a.ndim != 1 or not len(a) or not np.issubdtype(a.dtype, np.integer):
+            raise InputError(f"actions has shape {a.shape} and type {a.dtype}; expected {H} integers")
+        if len(a) > H:
+            raise InputError(f"the episode has {len(a)} steps; expected at most the horizon {H}")
+        if len(a) < H and spec.absorbing is None:  # type: ignore[attr-defined]
+            raise InputError(f"the episode has {len(a)} steps; expected {H} (an early end needs the spec's absorbing values)")
+        bad = (a < 0) | (a >= spec.n_actions)
+        if bad.any():
+            h = int(np.argmax(bad))
+            raise InputError(f"actions[{h}] is {a[h]}; expected 0..{spec.n_actions - 1}")
+        g = np.asarray(utilities, dtype=np.float64)
+        return a.astype(np.int64), check_observed(np.asarray(rewards, dtype=np.float64), g[None] if g.ndim == 1 else g, len(a), m)
+
+    # --- what it costs, and what merging does ----------------------------------------------------------------------
+
+    def memory_bound(self, states: int | None = None) -> int:
+        """Bytes that a run of K episodes needs at most, or with at most ``states`` kept at each step."""
+        f, spec = self.map, self.spec
+        n = min(self.episodes, states or self.episodes)
+        return dense.bytes_needed(
+            spec.horizon, spec.n_actions, 1 + spec.n_constraints, f.rows, f.blocks, f.width, n, self.dtype.itemsize
+        )
+
+    def merge_error(self, step: int, states: ArrayLike) -> Array:
+        """The bound on the change in Q_{j,step} by merging next states, (J,n,A); see the head of this module."""
+        view, s, H = self.current(), self._state, self.spec.horizon
+        rows = self.map.encode(states)
+        A, J = self.spec.n_actions, len(self.beta[0])
+        if step == H - 1:
+            return np.zeros((J, len(rows), A))
+        w = view.w[step + 1]
+        delta = (np.sqrt((w**2).sum(axis=(1, 2))) + self.beta[step + 1] / math.sqrt(self.lam)) * self.merge_tol
+        moved = min(2.0, self.alpha * float(delta[0] + view.Y @ delta[1:])) if delta.any() else 0.0
+        E = delta + 0.5 * moved * self.cap[step + 1]
+        phi = self.map.phi(states).reshape(len(rows), A, self.map.blocks, self.map.width)
+        norm = np.sqrt(np.einsum("nabi,bij,nabj->na", phi, view.inverse[step], phi))
+        return np.asarray(math.sqrt(s.gram.visits[step]) * norm * E[:, None, None])
+
+    # --- state -----------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Numbers]:
+        """Everything that changes while learning, as plain arrays, without the unused room."""
+        gram = self._state.gram
+        T, n, slots = gram.q.shape[3], int(gram.count.max()), int(gram.slots.max())
+        tiles = -(-n // T)
+        used = {"gram.F": tiles, "gram.q": tiles, "gram.slot": tiles * T, "gram.M": slots, "key": n}
+        found = {k: v[:, : used[k]].copy() if k in used else v.copy() for k, v in flatten(self._state).items()}
+        if not self.lazy:
+            del found["gram.planned_inv"]  # the same array as Lambda_inv
+        return found
+
+    def restore(self, state: dict[str, Numbers]) -> None:
+        """Continue from what :meth:`state` gave for a learner made with the same arguments."""
+        own = self.state()
+        if own.keys() != state.keys():
+            odd = sorted(own.keys() ^ state.keys())[0]
+            raise InputError(f"state of {self.name!r} disagrees on entry {odd!r}; expected {sorted(own)}")
+        given = {k: np.asarray(v) for k, v in state.items()}
+        for k, v in own.items():
+            free = 1 if k in ("gram.F", "gram.q", "gram.slot", "gram.M", "key") else -1
+            shapes = [tuple(n for i, n in enumerate(x.shape) if i != free) for x in (v, given[k])]
+            if v.ndim != given[k].ndim or shapes[0] != shapes[1] or v.dtype != given[k].dtype:
+                raise InputError(f"state[{k!r}] has shape {given[k].shape} and type {given[k].dtype}; expected {v.shape}, {v.dtype}")
+        while self._room < given["key"].shape[1]:
+            self._room *= 2
+        gram, s = self._state.gram, self._state
+        T = gram.q.shape[3]
+        tiles, slots = -(-self._room // T), max(gram.M.shape[1], given["gram.M"].shape[1])
+        gram = gram._replace(
+            F=_longer(given["gram.F"], tiles), q=_longer(given["gram.q"], tiles), M=_longer(given["gram.M"], slots),
+            slot=_longer(given["gram.slot"], tiles * T, fill=-1),
+        )  # fmt: skip
+        self._state = s._replace(gram=gram, key=_longer(given["key"], self._room))
+        for k, array in flatten(self._state).items():
+            if k not in ("gram.F", "gram.q", "gram.slot", "gram.M", "key", "gram.planned_inv"):
+                array[...] = given[k]
+        if self.lazy:
+            gram.planned_inv[:] = given["gram.planned_inv"]
+        names = given["key"]
+        self._places = [{names[h, i].tobytes(): i for i in range(int(gram.count[h]))} for h in range(len(names))]
+
+
+def check_observed(rewards: Array, utilities: Array, L: int, m: int) -> Array:
+    """(L,1+m): rewards and utilities side by side, each finite and in [0,1]."""
+    observed = np.empty((L, 1 + m))
+    for name, value, shape in (("rewards", rewards, (L,)), ("utilities", utilities, (m, L))):
+        if value.shape != shape:
+            raise InputError(f"{name} has shape {value.shape}; expected {shape}")
+        good = (value >= -1e-6) & (value <= 1 + 1e-6)
+        if not good.all():
+            index = tuple(int(i) for i in np.argwhere(~good)[0])
+            raise InputError(f"{name}{list(index)} is {value[index]}; expected a value in [0, 1]")
+    observed[:, 0], observed[:, 1:] = rewards, utilities.T
+    return observed
+
+
+def _rest(view: ContinuousPlan) -> tuple[Array, float, float, Array]:
+    return view.beta, view.alpha, view.floor, view.cap
+
+
+def _tolerance(name: str, value: Any) -> float:
+    return presets._number(name, value)
+
+
+def _longer(array: NDArray[Any], length: int, fill: float = 0) -> NDArray[Any]:
+    """The same numbers with more room along the second axis."""
+    shape = (array.shape[0], max(length, array.shape[1]), *array.shape[2:])
+    out = np.zeros(shape, array.dtype) if fill == 0 else np.full(shape, fill, array.dtype)
+    out[:, : array.shape[1]] = array
+    return out

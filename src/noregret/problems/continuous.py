@@ -1,0 +1,56 @@
+"""What a learner may see of a problem whose states are not numbered: horizon, actions, thresholds, a feature map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noregret.errors import InputError
+from noregret.problems.base import Array
+from noregret.problems.checks import integer
+
+
+@dataclass(frozen=True)
+class ContinuousSpec:
+    """The spec of a problem with any states.
+
+    ``features`` is a :class:`~noregret.features.FeatureMap`. ``absorbing`` (1+m,) is what each step after an early end is worth,
+    reward then utilities; None where episodes always have H steps.
+    """
+
+    horizon: int
+    thresholds: Array
+    features: Any
+    constraint_names: tuple[str, ...] = ()
+    absorbing: Array | None = None
+
+    def __post_init__(self) -> None:
+        integer("horizon", self.horizon, 1)
+        if not hasattr(self.features, "encode"):
+            raise InputError(f"features is {self.features!r}; expected a feature map of noregret.features")
+        b = np.atleast_1d(np.asarray(self.thresholds, dtype=np.float64))
+        if b.ndim != 1 or not len(b) or not np.isfinite(b).all():
+            raise InputError(f"thresholds is {self.thresholds!r}; expected one finite number for each constraint")
+        object.__setattr__(self, "thresholds", b)
+        if self.absorbing is not None:
+            worth = np.asarray(self.absorbing, dtype=np.float64)
+            if worth.shape != (1 + len(b),) or not ((worth >= 0) & (worth <= 1)).all():
+                raise InputError(f"absorbing is {self.absorbing!r}; expected {1 + len(b)} numbers in [0, 1]")
+            object.__setattr__(self, "absorbing", worth)
+
+    @property
+    def n_actions(self) -> int:
+        """A, the number of actions."""
+        return int(self.features.n_actions)
+
+    @property
+    def n_constraints(self) -> int:
+        """m, the number of constraints."""
+        return len(self.thresholds)
+
+    @property
+    def dimension(self) -> int:
+        """d, the dimension of φ."""
+        return int(self.features.dimension)
