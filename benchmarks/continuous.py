@@ -2,7 +2,7 @@
 
     python benchmarks/continuous.py [--episodes 3000] [--dimensions 50 200] [--every 150]
 
-Both take in the same K random episodes (A=4, H=10). Playing all of them twice would take the yardstick most of an hour, so whole
+Both take in the same K random episodes (A=4, H=10). Playing all of them would take the yardstick most of an hour, so whole
 episodes (plan and take-in) of both are timed in turn at every ``--every``-th k and summed over the run; in between both take
 in the data untimed, and the yardstick plans only where it is timed, since its plans do not depend on earlier ones. Q of both
 is compared at each timed episode.
@@ -14,9 +14,9 @@ import argparse
 import time
 
 import numpy as np
-from continuous_yardstick import NumpyAlgorithm1
 from threadpoolctl import threadpool_limits
 
+from continuous_yardstick import NumpyAlgorithm1
 from noregret.features import Joint, Lifted
 from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.problems.continuous import ContinuousSpec
@@ -49,7 +49,8 @@ def compare(d: int, K: int, every: int, lifted: bool = False, cache: str = "floa
             after = time.thread_time()
             view = learner.current()
             for h in range(H):
-                off = max(off, float(np.abs(view.at(h, rows[h : h + 1])[1][:, 0].T - yardstick._values(h, full[h])[0][0]).max()))
+                Q, theirs_Q = view.at(h, rows[h : h + 1])[1][:, 0].T, yardstick._values(h, full[h])[0][0]
+                off = max(off, float(np.abs(Q - theirs_Q).max()))
         start = time.thread_time()
         learner.observe_rows(rows, actions, observed)
         between = time.thread_time()

@@ -22,6 +22,7 @@ class NumpyAlgorithm1:
         self.w = np.zeros((H, 2, d))
 
     def plan(self):
+        """Alg. 1, l. 4-12."""
         k, A, d = self.k, self.A, self.d
         V = np.zeros((k, 2))
         for h in reversed(range(self.H)):

@@ -126,7 +126,9 @@ def check_bound(bound: Any) -> float:
 def given_bound(what: str, bound: float | None) -> float:
     """The user's bound; there is no other for a function nobody has looked into."""
     if bound is None:
-        raise InputError(f"{what} features need bound=: no bound on their norm is proven, and ‖φ‖ ≤ 1 is needed; expected a number")
+        raise InputError(
+            f"{what} features need bound=: no bound on their norm is proven, and ‖φ‖ ≤ 1 is needed; expected a number"
+        )
     return check_bound(bound)
 
 

@@ -33,15 +33,21 @@ class Transformer(FeatureMap):
         bound: on the norm of what ``transform`` returns; needed unless :func:`proven_bound` knows one.
     """
 
-    def __init__(self, transformer: Any, *, n_actions: int, sample: ArrayLike | None = None, bound: float | None = None) -> None:
+    def __init__(
+        self, transformer: Any, *, n_actions: int, sample: ArrayLike | None = None, bound: float | None = None
+    ) -> None:
         if not hasattr(transformer, "transform"):
-            raise InputError(f"transformer is {transformer!r}; expected an object with fit and transform, as scikit-learn's are")
+            raise InputError(
+                f"transformer is {transformer!r}; expected an object with fit and transform, as scikit-learn's are"
+            )
         if sample is not None:
             from sklearn.base import clone
 
             transformer = clone(transformer).fit(_flat(np.asarray(sample)))
         elif not is_fitted(transformer):
-            raise InputError(f"transformer {_name(transformer)} is not fitted; fit it, or pass sample= with states to fit it on")
+            raise InputError(
+                f"transformer {_name(transformer)} is not fitted; fit it, or pass sample= with states to fit it on"
+            )
         if bound is None:
             bound = proven_bound(transformer)
         if bound is None:
@@ -70,26 +76,27 @@ class Transformer(FeatureMap):
 def proven_bound(transformer: Any) -> float | None:
     """A bound on ‖transform(x)‖ over all x that the transformer accepts, or None where none is proven."""
     name = _name(transformer)
-    get = lambda key, default=None: getattr(transformer, key, default)  # noqa: E731
     if name == "RBFSampler":
         return math.sqrt(2.0)
-    if name == "Nystroem" and get("kernel") in ("rbf", "laplacian", "cosine"):
+    if name == "Nystroem" and transformer.kernel in ("rbf", "laplacian", "cosine"):
         return 1.0
-    if name == "OneHotEncoder" and get("n_features_in_") is not None:
-        return math.sqrt(get("n_features_in_"))
-    if name == "KBinsDiscretizer" and str(get("encode")).startswith("onehot") and get("n_features_in_") is not None:
-        return math.sqrt(get("n_features_in_"))
-    if name == "Normalizer" and get("n_features_in_") is not None:
-        return 1.0 if get("norm") in ("l1", "l2") else math.sqrt(get("n_features_in_"))
-    if name == "MinMaxScaler" and get("clip") and get("n_features_in_") is not None:
-        return math.sqrt(get("n_features_in_")) * max(abs(float(end)) for end in get("feature_range"))
     if name == "Pipeline":
         return proven_bound(transformer.steps[-1][1])
     if name == "FeatureUnion":
-        weights = get("transformer_weights") or {}
+        weights = transformer.transformer_weights or {}
         parts = [(proven_bound(part), weights.get(key, 1.0)) for key, part in transformer.transformer_list]
         if all(bound is not None for bound, _ in parts):
             return math.sqrt(sum((float(weight) * float(bound or 0.0)) ** 2 for bound, weight in parts))
+        return None
+    columns = getattr(transformer, "n_features_in_", None)
+    if columns is None:
+        return None
+    if name == "OneHotEncoder" or (name == "KBinsDiscretizer" and transformer.encode.startswith("onehot")):
+        return math.sqrt(columns)
+    if name == "Normalizer":
+        return 1.0 if transformer.norm in ("l1", "l2") else math.sqrt(columns)
+    if name == "MinMaxScaler" and transformer.clip:
+        return math.sqrt(columns) * max(abs(float(end)) for end in transformer.feature_range)
     return None
 
 
@@ -115,7 +122,9 @@ def _width(transformer: Any, probe: Array) -> int:
     except ValueError:  # zeros may be no state that it knows
         names = getattr(transformer, "get_feature_names_out", None)
         if names is None:
-            raise InputError(f"{_name(transformer)} does not say how many features it makes; pass sample= with states") from None
+            raise InputError(
+                f"{_name(transformer)} does not say how many features it makes; pass sample= with states"
+            ) from None
         return len(names())
 
 

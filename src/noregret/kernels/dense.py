@@ -13,8 +13,8 @@ and adds M V_j to the target of the step below. A tile is stored coordinate by c
 the states.
 
 With u = Λ⁻¹φ_τ and c = 1 + φ_τᵀu a visit changes Λ⁻¹ by -uuᵀ/c and q(x,a) by -(φ(x,a)ᵀu)²/c; the pending vectors are u/√c.
-Λ is kept exactly; Λ⁻¹ is made anew from it when the number of visits is a power of two or a multiple of ``REFRESH``, and then so
-is q. (Early visits change Λ⁻¹ the most, from 1/λ down; there differences of large numbers would leave their error.)
+Λ is kept exactly; Λ⁻¹ is made anew from it when the number of visits is a power of two or a multiple of ``REFRESH``, and then
+so is q. (Early visits change Λ⁻¹ the most, from 1/λ down; there differences of large numbers would leave their error.)
 
 Memory: 2·H·B·p² for Λ and Λ⁻¹, and for each state kept R·p + A + about p numbers; see :func:`bytes_needed`.
 """
@@ -26,9 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.kernels.gram import REFRESH, inverse_factor
+from noregret.kernels.gram import REFRESH, from_factor, inverse_factor
 from noregret.kernels.jit import jit
 from noregret.kernels.softmax import soft_max
+from noregret.kernels.tiles import lower, weigh, weigh_three, weigh_two
 
 Array = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ class DenseGram(NamedTuple):
     visits: NDArray[np.int64]  # (H,)
     total: Array  # (H,J,B,p) Σ φ_τ j_τ
     w: Array  # (H,J,B,p)
-    count: NDArray[np.int64]  # (H,) states kept
+    counts: NDArray[np.int64]  # (H,) states kept
     F: NDArray[Any]  # (H,N/T,p,R·T) their features, float64 or float32
     q: Array  # (H,N/T,A,T)
     slot: NDArray[np.int32]  # (H,N,B) where M of a state and block is, or -1
@@ -81,7 +82,7 @@ def dense_gram(
         visits=np.zeros(H, dtype=np.int64),
         total=np.zeros((H, J, blocks, width)),
         w=np.zeros((H, J, blocks, width)),
-        count=np.zeros(H, dtype=np.int64),
+        counts=np.zeros(H, dtype=np.int64),
         F=np.zeros((H, tiles, width, rows * T), dtype=dtype),
         q=np.zeros((H, tiles, A, T)),
         slot=np.full((H, tiles * T, blocks), -1, dtype=np.int32),
@@ -118,7 +119,7 @@ def learn(gram: DenseGram, length: int, rows: Any, actions: Any, observed: Any, 
     R, B = rows.shape[1], gram.Lambda.shape[1]
     for h in range(length):
         if h > 0:
-            if index[h] == gram.count[h]:
+            if index[h] == gram.counts[h]:
                 keep(gram, h, rows[h], A)
             lead(gram, h, index[h], actions[h - 1] if B > 1 else 0, rows[h - 1, actions[h - 1] if R > 1 else 0])
     for h in range(length):
@@ -131,7 +132,7 @@ def keep(gram: DenseGram, h: int, rows: Any, A: int) -> None:
     R, p = rows.shape
     B = gram.Lambda.shape[1]
     T = gram.F.shape[3] // R
-    tile, lane = gram.count[h] // T, gram.count[h] % T
+    tile, lane = gram.counts[h] // T, gram.counts[h] % T
     line = np.empty(p)
     for r in range(R):
         for i in range(p):
@@ -139,7 +140,7 @@ def keep(gram: DenseGram, h: int, rows: Any, A: int) -> None:
     for a in range(A):
         r, b = (a if R > 1 else 0), (a if B > 1 else 0)
         gram.q[h, tile, a, lane] = square_norm(gram.planned_inv[h, b], rows[r], line)
-    gram.count[h] += 1
+    gram.counts[h] += 1
 
 
 @jit
@@ -196,18 +197,6 @@ def visit(gram: DenseGram, h: int, phi: Any, block: int, observed: Any) -> None:
 
 
 @jit
-def from_factor(L_inv: Any, out: Any) -> None:
-    """Λ⁻¹ = L⁻ᵀ L⁻¹."""
-    p = len(L_inv)
-    out[:] = 0.0
-    for k in range(p):
-        for i in range(k + 1):
-            f = L_inv[k, i]
-            for j in range(k + 1):
-                out[i, j] += f * L_inv[k, j]
-
-
-@jit
 def square_norm(Lambda_inv: Any, phi: Any, line: Any) -> float:
     """φᵀ Λ⁻¹ φ, at least 0; ``line`` is scratch."""
     p = len(phi)
@@ -246,8 +235,8 @@ def backward(gram: DenseGram, beta: Any, alpha: float, floor: float, cap: Any, Y
         if gram.stale[h]:
             renew(gram, h, spare)
         target = gram.total[h - 1].copy()
-        for tile in range((gram.count[h] + T - 1) // T):
-            n = min(T, gram.count[h] - tile * T)
+        for tile in range((gram.counts[h] + T - 1) // T):
+            n = min(T, gram.counts[h] - tile * T)
             F, q = gram.F[h, tile], gram.q[h, tile]
             last = gram.pendings[h] - 1
             for k in range(last):
@@ -259,7 +248,9 @@ def backward(gram: DenseGram, beta: Any, alpha: float, floor: float, cap: Any, Y
                     if j + 1 == J:
                         weigh(F, gram.w[h, j, b], product[one])
                     elif one == 0 and last >= 0:  # the first pass over the tile takes the last visit along
-                        weigh_three(F, gram.w[h, j, b], gram.w[h, j + 1, b], gram.pending[h, last], product[one], product[two], spare)
+                        weigh_three(
+                            F, gram.w[h, j, b], gram.w[h, j + 1, b], gram.pending[h, last], product[one], product[two], spare
+                        )
                         lower(spare, gram.pending_block[h, last], q, R)
                     else:
                         weigh_two(F, gram.w[h, j, b], gram.w[h, j + 1, b], product[one], product[two])
@@ -286,7 +277,7 @@ def backward(gram: DenseGram, beta: Any, alpha: float, floor: float, cap: Any, Y
 
 @jit
 def solve(Lambda_inv: Any, target: Any, out: Any) -> None:
-    """out = Λ⁻¹ target, for a symmetric Λ⁻¹."""
+    """Set out = Λ⁻¹ target, for a symmetric Λ⁻¹."""
     out[:] = 0.0
     for i in range(len(target)):
         f = target[i]
@@ -295,69 +286,14 @@ def solve(Lambda_inv: Any, target: Any, out: Any) -> None:
 
 
 @jit
-def weigh(F: Any, v: Any, out: Any) -> None:
-    """out = vᵀF for a tile F (p, lanes)."""
-    p, n = F.shape
-    for k in range(n):
-        out[k] = 0.0
-    for i in range(p):
-        a = v[i]
-        for k in range(n):
-            out[k] += a * F[i, k]
-
-
-@jit
-def weigh_two(F: Any, v: Any, u: Any, out: Any, also: Any) -> None:
-    """The same for two vectors at once, so that the tile is read once for both."""
-    p, n = F.shape
-    for k in range(n):
-        out[k] = 0.0
-        also[k] = 0.0
-    for i in range(p):
-        a, b = v[i], u[i]
-        for k in range(n):
-            f = F[i, k]
-            out[k] += a * f
-            also[k] += b * f
-
-
-@jit
-def weigh_three(F: Any, v: Any, u: Any, z: Any, out: Any, also: Any, third: Any) -> None:
-    """The same for three: while a tile comes from memory, there is enough to compute."""
-    p, n = F.shape
-    for k in range(n):
-        out[k] = 0.0
-        also[k] = 0.0
-        third[k] = 0.0
-    for i in range(p):
-        a, b, c = v[i], u[i], z[i]
-        for k in range(n):
-            f = F[i, k]
-            out[k] += a * f
-            also[k] += b * f
-            third[k] += c * f
-
-
-@jit
-def lower(product: Any, block: int, q: Any, R: int) -> None:
-    """q ← q - (φᵀu)² for a tile: in all rows of a joint map, in the block of the action taken for a lifted one."""
-    T = q.shape[1]
-    for r in range(R):
-        a = r if R > 1 else block
-        for t in range(T):
-            z = product[r * T + t]
-            q[a, t] = max(q[a, t] - z * z, 0.0)
-
-
-@jit
 def renew(gram: DenseGram, h: int, spare: Any) -> None:
-    """q = |L⁻¹φ|² of everything kept at step h, from the factor of Λ."""
+    """Set q = |L⁻¹φ|² of everything kept at step h, from the factor of Λ."""
     B, p = gram.Lambda.shape[1], gram.Lambda.shape[2]
     T = gram.q.shape[3]
     R = gram.F.shape[3] // T
     for b in range(B):
         factor = inverse_factor(gram.Lambda[h, b])
-        for tile in range((gram.count[h] + T - 1) // T):
+        for tile in range((gram.counts[h] + T - 1) // T):
             F, q = gram.F[h, tile], gram.q[h, tile]
             for r in range(R):
                 q[r if R > 1 else b, :] = 0.0

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from noregret.errors import InputError, unknown_name
 from noregret.kernels.dispatch import run_plan, run_update
 from noregret.problems.base import Array, Spec
+from noregret.problems.continuous import ContinuousSpec
 
 Numbers = NDArray[Any]
 
@@ -161,11 +162,18 @@ def flatten(state: Any, prefix: str = "") -> dict[str, Numbers]:
 
 
 _learners: dict[str, type[Learner]] = {}
+_continuous: dict[str, type[Learner]] = {}
 
 
 def register(learner: type[Learner]) -> type[Learner]:
     """Make a learner known by its ``name``; a decorator, open to third parties."""
     _learners[learner.name] = learner
+    return learner
+
+
+def register_continuous(learner: type[Learner]) -> type[Learner]:
+    """Make a learner of any states known by its ``name``: :func:`make` takes it when the spec is a ContinuousSpec."""
+    _continuous[learner.name] = learner
     return learner
 
 
@@ -181,13 +189,20 @@ def get(name: str) -> type[Learner]:
     return _learners[name]
 
 
+def get_continuous(name: str) -> type[Learner]:
+    """The class of a learner of any states."""
+    if name not in _continuous:
+        raise unknown_name("learner of continuous states", name, _continuous)
+    return _continuous[name]
+
+
 def make(
     name: str,
-    spec: Spec,
+    spec: Spec | ContinuousSpec,
     *,
     episodes: int,
     preset: str = "practical",
-    features: ArrayLike | None = None,
+    features: Any = None,
     slater_gap: float | None = None,
     **params: Any,
 ) -> Learner:
@@ -198,11 +213,11 @@ def make(
         spec: what it may know of the problem, ``problem.spec``.
         episodes: K, how many episodes it will play; several constants depend on it.
         preset: where its constants come from, "practical" (default), "theory", for some also "paper".
-        features: φ (S,A,d); None for the problem's own, or one-hot when it has none.
+        features: φ (S,A,d), or a feature map where states are not numbered; None for the problem's own, else one-hot.
         slater_gap: what is known of γ, or None.
         params: constants that override the preset's.
     """
-    cls = get(name)
+    cls = get(name) if isinstance(spec, Spec) else get_continuous(name)
     check_episodes(episodes)
     if preset not in cls.presets:
         raise unknown_name(f"preset of {name}", preset, cls.presets)

@@ -9,33 +9,36 @@ costs O(A·d²) and planning nothing. (The first rule is that of Abbasi-Yadkori,
 episode, by the V_g of the plan in use.
 
 Equal next states share a place in the cache. ``merge_tol`` > 0 also lets a next state x share that of a kept one y when
-‖φ(x,a) - φ(y,a)‖ ≤ merge_tol for all a: V_{j,h+1}(y) then stands for V_{j,h+1}(x) in the targets; Λ and the sums of rewards still
-use x itself. What that does to Q: let n visits have been made at step h, δ_j = (‖w_j‖ + β/√λ)·merge_tol and
+‖φ(x,a) - φ(y,a)‖ ≤ merge_tol for all a: V_{j,h+1}(y) then stands for V_{j,h+1}(x) in the targets; Λ and the sums of rewards
+still use x itself. What that does to Q: let n visits have been made at step h, δ_j = (‖w_j‖ + β/√λ)·merge_tol and
 
     E_j = δ_j + ½ min{2, α (δ_r + Σ_i Y_i δ_{g_i})}·cap          with all of step h+1;  then
     | Q_{j,h}(x,a) - Q_{j,h}(x,a) without merging at step h+1 |  ≤  √n ‖φ(x,a)‖_{Λ_h⁻¹}·E_j .
 
-(Q_j is (‖w_j‖ + β/√λ)-Lipschitz in φ, the soft-max moves by at most α·max|Δcomposite|/2 in total variation, and Σ_τ |φᵀΛ⁻¹φ_τ| ≤
-√n ‖φ‖_{Λ⁻¹} by Cauchy and Schwarz.) :meth:`DensePrimalDualLSVI.merge_error` gives E_j and the factor. Where α is large E_j is as
-large as the cap, and rightly so: two states close by may lie on both sides of a switch from one action to another.
+(Q_j is (‖w_j‖ + β/√λ)-Lipschitz in φ, the soft-max moves by at most α·max|Δcomposite|/2 in total variation, and by Cauchy and
+Schwarz Σ_τ |φᵀΛ⁻¹φ_τ| ≤ √n ‖φ‖_{Λ⁻¹}.) :meth:`DensePrimalDualLSVI.merge_error` gives this bound. Where α is large E_j is
+as large as the cap, and rightly so: two states close by may lie on both sides of a switch from one action to another.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret import presets
 from noregret.errors import InputError, unknown_name
 from noregret.kernels import dense
 from noregret.kernels.steps import dual_step
-from noregret.learners.base import Learner, Numbers, flatten
+from noregret.learners import dense_state
+from noregret.learners.base import Learner, Numbers, register_continuous
+from noregret.learners.dense_state import ContinuousPlan, DenseState, check_observed
+from noregret.presets import Constants, primal_dual
 from noregret.problems.base import Array
+from noregret.problems.checks import number
 from noregret.problems.continuous import ContinuousSpec
 
 REPLAN = ("always", "doubling")
@@ -44,48 +47,7 @@ REPLAN = ("always", "doubling")
 FIRST_ROOM = 512
 
 
-class DenseState(NamedTuple):
-    """What the next episode needs."""
-
-    gram: dense.DenseGram
-    key: NDArray[np.uint64]  # (H,N,2) by which a state is found again
-    Y: Array  # (m,)
-    planned_Y: Array  # (m,) of the plan in use
-    planned_log_det: Array  # (H,)
-    counters: NDArray[np.int64]  # (3,) episodes seen, plans made, whether the plan stands
-
-
-@dataclass(frozen=True)
-class ContinuousPlan:
-    """A policy on all states: l. 14 with w, Λ⁻¹ and Y held fixed."""
-
-    features: Any
-    w: Array  # (H,J,B,p)
-    inverse: Array  # (H,B,p,p)
-    Y: Array
-    beta: Array  # (H,J)
-    alpha: float
-    floor: float
-    cap: Array
-
-    def probabilities(self, step: int, states: ArrayLike) -> Array:
-        """π_step(·|x) for each of n states, (n,A)."""
-        return self.at(step, self.features.encode(states))[0]
-
-    def values(self, step: int, states: ArrayLike) -> tuple[Array, Array]:
-        """Q_j (J,n,A) and V_j (J,n) at n states, the reward first."""
-        return self.at(step, self.features.encode(states))[1:]
-
-    def at(self, step: int, rows: Array) -> tuple[Array, Array, Array]:
-        """π (n,A), Q (J,n,A) and V (J,n) of states whose features are encoded already, (n,R,p)."""
-        n, A, J = len(rows), self.features.n_actions, self.w.shape[1]
-        policy, Q, V = np.zeros((1, n, A)), np.zeros((1, J, n, A)), np.zeros((2, J, n))
-        dense.act(
-            rows, self.inverse[step], self.w[step], self.beta[step], self.alpha, self.floor, self.cap[step], self.Y, policy, Q, V
-        )
-        return policy[0], Q[0], V[0]
-
-
+@register_continuous
 class DensePrimalDualLSVI(Learner):
     """``primal-dual-lsvi`` on a :class:`~noregret.problems.continuous.ContinuousSpec`.
 
@@ -128,7 +90,7 @@ class DensePrimalDualLSVI(Learner):
             raise unknown_name("cache", cache, ("float32", "float64"))
         self.spec = spec  # type: ignore[assignment]
         self.map, self.lazy, self.dtype = spec.features, replan == "doubling", np.dtype(cache)
-        self.dual_tol, self.merge_tol = _tolerance("dual_tol", dual_tol), _tolerance("merge_tol", merge_tol)
+        self.dual_tol, self.merge_tol = number("dual_tol", dual_tol, 0.0), number("merge_tol", merge_tol, 0.0)
         self.episodes, self.preset, self._given = episodes, preset, {"slater_gap": slater_gap, **params}
         self._choose_constants(episodes)
         H, m, p = spec.horizon, spec.n_constraints, self.map.width
@@ -141,7 +103,7 @@ class DensePrimalDualLSVI(Learner):
             ),
             key=np.zeros((H, self._room, 2), dtype=np.uint64),
             Y=np.zeros(m),
-            planned_Y=np.zeros(m),
+            planned_dual=np.zeros(m),
             planned_log_det=np.zeros(H),
             counters=np.zeros(3, dtype=np.int64),
         )  # fmt: skip
@@ -162,10 +124,10 @@ class DensePrimalDualLSVI(Learner):
         self.cap = np.full(H, float(H)) if chosen.cap == "H" else np.arange(H, 0.0, -1.0)
         self.floor = 0.0 if chosen.lower_clip else -np.inf
 
-    def _constants(self, K: int) -> tuple[presets.Constants, dict[str, str]]:
+    def _constants(self, K: int) -> tuple[Constants, dict[str, str]]:
         spec = self.spec
         sizes = {"H": spec.horizon, "A": spec.n_actions, "d": spec.dimension, "m": spec.n_constraints, "K": K}
-        return presets.primal_dual(self.preset, **sizes, **self._given)
+        return primal_dual(self.preset, **sizes, **self._given)
 
     def retune(self, K: int) -> None:
         """Use the constants of K episodes from now on, for a schedule without an end; the data and λ stay."""
@@ -176,13 +138,15 @@ class DensePrimalDualLSVI(Learner):
     def plan(self) -> ContinuousPlan:  # type: ignore[override]
         """The policy of the next episode, on all states; asking twice changes nothing."""
         view = self.current()
-        return ContinuousPlan(self.map, view.w.copy(), view.inverse.copy(), view.Y.copy(), *_rest(view))
+        return replace(view, w=view.w.copy(), inverse=view.inverse.copy(), Y=view.Y.copy())
 
     def current(self) -> ContinuousPlan:
         """:meth:`plan` without copies: what it says changes with the next episode."""
         self._ensure_planned()
         s = self._state
-        return ContinuousPlan(self.map, s.gram.w, s.gram.planned_inv, s.planned_Y, self.beta, self.alpha, self.floor, self.cap)
+        return ContinuousPlan(
+            self.map, s.gram.w, s.gram.planned_inv, s.planned_dual, self.beta, self.alpha, self.floor, self.cap
+        )
 
     def _ensure_planned(self) -> None:
         s = self._state
@@ -191,7 +155,7 @@ class DensePrimalDualLSVI(Learner):
         dense.backward(s.gram, self.beta, self.alpha, self.floor, self.cap, s.Y)  # l. 4-12
         if self.lazy:
             s.gram.planned_inv[:] = s.gram.Lambda_inv
-        s.planned_Y[:] = s.Y
+        s.planned_dual[:] = s.Y
         s.planned_log_det[:] = s.gram.log_det
         s.counters[1] += 1
         s.counters[2] = 1
@@ -204,7 +168,7 @@ class DensePrimalDualLSVI(Learner):
     @property
     def kept(self) -> NDArray[np.int64]:
         """How many distinct states are kept at each step, (H,)."""
-        return self._state.gram.count.copy()
+        return self._state.gram.counts.copy()
 
     # --- learning --------------------------------------------------------------------------------------------------
 
@@ -252,17 +216,17 @@ class DensePrimalDualLSVI(Learner):
     def _outdated(self) -> bool:
         s = self._state
         grown = s.gram.log_det - s.planned_log_det
-        return bool(grown.max() > math.log(2.0) or np.abs(s.Y - s.planned_Y).max() > self.dual_tol)
+        return bool(grown.max() > math.log(2.0) or np.abs(s.Y - s.planned_dual).max() > self.dual_tol)
 
     def _look_up(self, rows: Array) -> NDArray[np.int64]:
         """The place of each step's state in its cache, with room made for a new one."""
-        self._make_room()
+        self._state, self._room = dense_state.with_room(self._state, self._room)
         gram, key = self._state.gram, self._state.key
         T = gram.q.shape[3]
         index = np.zeros(len(rows), dtype=np.int64)
         for h in range(1, len(rows)):
             name = hashlib.blake2b((rows[h] + 0.0).tobytes(), digest_size=16).digest()
-            count = int(gram.count[h])
+            count = int(gram.counts[h])
             place = self._places[h].get(name, -1)
             if place < 0 and self.merge_tol > 0.0:
                 place = dense.near(gram.F[h], count, rows[h], T, self.merge_tol)
@@ -273,26 +237,7 @@ class DensePrimalDualLSVI(Learner):
             index[h] = place
         return index
 
-    def _make_room(self) -> None:
-        """Double the cache when a step is full."""
-        gram = self._state.gram
-        if int(gram.count.max()) == self._room:
-            self._room *= 2
-            T = gram.q.shape[3]
-            tiles = -(-self._room // T)
-            self._state = self._state._replace(
-                key=_longer(self._state.key, self._room),
-                gram=gram._replace(
-                    F=_longer(gram.F, tiles), q=_longer(gram.q, tiles), slot=_longer(gram.slot, tiles * T, fill=-1)
-                ),
-            )
-        gram = self._state.gram
-        if int(gram.slots.max()) == gram.M.shape[1]:
-            self._state = self._state._replace(gram=gram._replace(M=_longer(gram.M, 2 * gram.M.shape[1])))
-
-    def _checked_steps(
-        self, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike
-    ) -> tuple[NDArray[np.int64], Array]:
+    def _checked_steps(self, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike) -> tuple[NDArray[np.int64], Array]:
         spec = self.spec
         H, m = spec.horizon, spec.n_constraints
         a = np.asarray(actions)
@@ -307,7 +252,9 @@ class DensePrimalDualLSVI(Learner):
             h = int(np.argmax(bad))
             raise InputError(f"actions[{h}] is {a[h]}; expected 0..{spec.n_actions - 1}")
         g = np.asarray(utilities, dtype=np.float64)
-        return a.astype(np.int64), check_observed(np.asarray(rewards, dtype=np.float64), g[None] if g.ndim == 1 else g, len(a), m)
+        return a.astype(np.int64), check_observed(
+            np.asarray(rewards, dtype=np.float64), g[None] if g.ndim == 1 else g, len(a), m
+        )
 
     # --- what it costs, and what merging does ----------------------------------------------------------------------
 
@@ -338,71 +285,29 @@ class DensePrimalDualLSVI(Learner):
 
     def state(self) -> dict[str, Numbers]:
         """Everything that changes while learning, as plain arrays, without the unused room."""
-        gram = self._state.gram
-        T, n, slots = gram.q.shape[3], int(gram.count.max()), int(gram.slots.max())
-        tiles = -(-n // T)
-        used = {"gram.F": tiles, "gram.q": tiles, "gram.slot": tiles * T, "gram.M": slots, "key": n}
-        found = {k: v[:, : used[k]].copy() if k in used else v.copy() for k, v in flatten(self._state).items()}
-        if not self.lazy:
-            del found["gram.planned_inv"]  # the same array as Lambda_inv
-        return found
+        return dense_state.trimmed(self._state, self.lazy)
 
     def restore(self, state: dict[str, Numbers]) -> None:
         """Continue from what :meth:`state` gave for a learner made with the same arguments."""
-        own = self.state()
-        if own.keys() != state.keys():
-            odd = sorted(own.keys() ^ state.keys())[0]
-            raise InputError(f"state of {self.name!r} disagrees on entry {odd!r}; expected {sorted(own)}")
-        given = {k: np.asarray(v) for k, v in state.items()}
-        for k, v in own.items():
-            free = 1 if k in ("gram.F", "gram.q", "gram.slot", "gram.M", "key") else -1
-            shapes = [tuple(n for i, n in enumerate(x.shape) if i != free) for x in (v, given[k])]
-            if v.ndim != given[k].ndim or shapes[0] != shapes[1] or v.dtype != given[k].dtype:
-                raise InputError(f"state[{k!r}] has shape {given[k].shape} and type {given[k].dtype}; expected {v.shape}, {v.dtype}")
-        while self._room < given["key"].shape[1]:
-            self._room *= 2
-        gram, s = self._state.gram, self._state
-        T = gram.q.shape[3]
-        tiles, slots = -(-self._room // T), max(gram.M.shape[1], given["gram.M"].shape[1])
-        gram = gram._replace(
-            F=_longer(given["gram.F"], tiles), q=_longer(given["gram.q"], tiles), M=_longer(given["gram.M"], slots),
-            slot=_longer(given["gram.slot"], tiles * T, fill=-1),
-        )  # fmt: skip
-        self._state = s._replace(gram=gram, key=_longer(given["key"], self._room))
-        for k, array in flatten(self._state).items():
-            if k not in ("gram.F", "gram.q", "gram.slot", "gram.M", "key", "gram.planned_inv"):
-                array[...] = given[k]
-        if self.lazy:
-            gram.planned_inv[:] = given["gram.planned_inv"]
-        names = given["key"]
-        self._places = [{names[h, i].tobytes(): i for i in range(int(gram.count[h]))} for h in range(len(names))]
+        self._state, self._room = dense_state.restored(self._state, self.lazy, self._room, state, self.name)
+        self._places = dense_state.places(self._state)
 
 
-def check_observed(rewards: Array, utilities: Array, L: int, m: int) -> Array:
-    """(L,1+m): rewards and utilities side by side, each finite and in [0,1]."""
-    observed = np.empty((L, 1 + m))
-    for name, value, shape in (("rewards", rewards, (L,)), ("utilities", utilities, (m, L))):
-        if value.shape != shape:
-            raise InputError(f"{name} has shape {value.shape}; expected {shape}")
-        good = (value >= -1e-6) & (value <= 1 + 1e-6)
-        if not good.all():
-            index = tuple(int(i) for i in np.argwhere(~good)[0])
-            raise InputError(f"{name}{list(index)} is {value[index]}; expected a value in [0, 1]")
-    observed[:, 0], observed[:, 1:] = rewards, utilities.T
-    return observed
+@register_continuous
+class DenseLSVIUCB(DensePrimalDualLSVI):
+    """``lsvi-ucb`` on any states: Algorithm 1 with Y = 0 and α = ∞, greedy on the reward; the constraints are not looked at."""
 
+    name: ClassVar[str] = "lsvi-ucb"
+    presets: ClassVar[tuple[str, ...]] = ("theory", "practical")
 
-def _rest(view: ContinuousPlan) -> tuple[Array, float, float, Array]:
-    return view.beta, view.alpha, view.floor, view.cap
-
-
-def _tolerance(name: str, value: Any) -> float:
-    return presets._number(name, value)
-
-
-def _longer(array: NDArray[Any], length: int, fill: float = 0) -> NDArray[Any]:
-    """The same numbers with more room along the second axis."""
-    shape = (array.shape[0], max(length, array.shape[1]), *array.shape[2:])
-    out = np.zeros(shape, array.dtype) if fill == 0 else np.full(shape, fill, array.dtype)
-    out[:, : array.shape[1]] = array
-    return out
+    def _constants(self, K: int) -> tuple[Constants, dict[str, str]]:
+        for key in ("alpha", "eta", "xi", "zeta", "alpha_rule"):
+            if key in self._given:
+                raise unknown_name("parameter of lsvi-ucb", key, ("beta", "bonus_scale", "cap", "lam", "lower_clip", "p"))
+        H, d, given = self.spec.horizon, self.spec.dimension, dict(self._given, slater_gap=1.0)
+        if self.preset == "theory" and "beta" not in given:
+            p, scale = float(given.get("p", 0.01)), float(given.get("bonus_scale", 1.0))
+            given["beta"] = scale * d * H * math.sqrt(math.log(2 * d * K * H / p))
+        sizes = {"H": H, "A": self.spec.n_actions, "d": d, "m": self.spec.n_constraints, "K": K}
+        chosen, why = primal_dual(self.preset, **sizes, **given, alpha=math.inf, eta=0.0, xi=1.0, zeta=0.0)
+        return chosen, why | {"alpha": "greedy", "eta": "no dual", "xi": "no dual", "zeta": "no dual"}

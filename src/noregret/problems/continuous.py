@@ -16,8 +16,8 @@ from noregret.problems.checks import integer
 class ContinuousSpec:
     """The spec of a problem with any states.
 
-    ``features`` is a :class:`~noregret.features.FeatureMap`. ``absorbing`` (1+m,) is what each step after an early end is worth,
-    reward then utilities; None where episodes always have H steps.
+    ``features`` is a :class:`~noregret.features.FeatureMap`. ``absorbing`` (1+m,) is what each step after an early end is
+    worth, reward then utilities; None where episodes always have H steps.
     """
 
     horizon: int
