@@ -102,3 +102,4 @@ Threads = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write the curves (CSV) and a figure (PNG) here.")
 ]
+Runs = Annotated[Path, typer.Option("--runs", "-r", metavar="FOLDER", help="The folder with stored runs.")]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from noregret.cli import arguments as arg
 from noregret.cli.app import app
 from noregret.cli.console import console
 
@@ -16,14 +18,23 @@ class What(StrEnum):
 
     problems = "problems"
     learners = "learners"
+    runs = "runs"
 
 
 @app.command(name="list")
-def listing(what: Annotated[What | None, typer.Argument(help="Only these; both by default.")] = None) -> None:
-    """List the problems and the learners, with a line about each and their parameters."""
+def listing(
+    what: Annotated[What | None, typer.Argument(help="Only these; problems and learners by default.")] = None,
+    folder: arg.Runs = Path("runs"),
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table of runs as CSV.")] = None,
+    parquet: Annotated[Path | None, typer.Option("--parquet", metavar="FILE", help="Write it as Parquet (polars).")] = None,
+) -> None:
+    """List the problems and the learners, with a line about each and their parameters; or the stored runs of a folder."""
     from rich.table import Table
 
-    chosen = [what] if what else list(What)
+    if what is What.runs:
+        _runs(folder, csv, parquet)
+        return
+    chosen = [what] if what else [What.problems, What.learners]
     for kind in chosen:
         table = Table(title=kind.value, title_justify="left", box=None, show_header=False, padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True, style="bold")
@@ -33,6 +44,27 @@ def listing(what: Annotated[What | None, typer.Argument(help="Only these; both b
         console().print(table)
         if kind is not chosen[-1]:
             console().print()
+
+
+def _runs(folder: Path, csv: Path | None, parquet: Path | None) -> None:
+    """A row a run; runs that raised after those that finished."""
+    from noregret.report.tables import Cell, Table
+    from noregret.store import RunKey, Store, load_runs
+
+    table, failures = load_runs(folder), Store(folder).failures()
+    rows: list[tuple[Cell, ...]] = []
+    for row, run in zip(table.rows(), table.runs, strict=True):
+        numbers = (row[name] for name in ("episodes", "regret", "violation", "seconds"))
+        rows.append((row["run"], row["problem"], row["learner"], run.key.options(), f"{row['seed']}.{row['trial']}", *numbers))
+    for id, record in failures.items():
+        key = RunKey.from_json(record["run"])
+        rows.append((id, key.problem, key.learner, key.options(), f"{key.seed}.{key.trial}", "failed", None, None, None))
+    columns = ("run", "problem", "learner", "options", "seed.trial", "episodes", "regret", "violation", "seconds")
+    text = f"{len(table.runs):,} finished, {len(failures):,} failed runs in {folder}"
+    console().print(Table(text, columns, tuple(rows)).rich())
+    for path, write in ((csv, table.to_csv), (parquet, table.to_parquet)):
+        if path is not None:
+            console().print(f"wrote {write(path)}")
 
 
 def _problems() -> list[tuple[str, str]]:

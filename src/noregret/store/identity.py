@@ -64,10 +64,29 @@ class RunKey:
         entries: dict[str, Any] = encode(asdict(self) | {"params": dict(self.params)})
         return entries
 
+    def options(self) -> str:
+        """What a table says of the learner beside its name: ``paper, γ=oracle, beta=0.1``."""
+        gap = [] if self.slater_gap is None else [f"γ={self.slater_gap}"]
+        return ", ".join([self.preset, *gap, *(f"{name}={value}" for name, value in sorted(self.params.items()))])
+
+    def repeat(self) -> str:
+        """A line of Python that plays the run again; the run is the last trial of the result."""
+        given: dict[str, Any] = {"episodes": self.episodes, "trials": self.trial + 1, "seed": self.seed}
+        given |= {"record_every": self.record_every, "preset": self.preset}
+        given |= {} if self.slater_gap is None else {"slater_gap": self.slater_gap}
+        given |= {} if self.features_hash is None else {"features": "<the array>"}
+        words = [f"{name}={_literal(value)}" for name, value in (given | dict(self.params)).items()]
+        return f"nr.run(nr.problems.load({self.problem!r}), {self.learner!r}, {', '.join(words)})"
+
     @classmethod
     def from_json(cls, entries: Mapping[str, Any]) -> RunKey:
         """What :meth:`to_json` gave."""
         return cls(**decode(dict(entries)))
+
+
+def _literal(value: Any) -> str:
+    """Python's text of a value, also of infinity."""
+    return f"float({str(value)!r})" if isinstance(value, float) and not math.isfinite(value) else repr(value)
 
 
 def content_hash(arrays: Mapping[str, Any]) -> str:

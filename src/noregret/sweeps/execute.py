@@ -183,6 +183,7 @@ def _play(
 
     with Loggers(settings.loggers, store.folder / "logs", key) as log:
         log(trial)
+        settings.progress(key.id, trial.k)
         for k in blocks(trial, settings.block_size):
             log(trial)
             settings.progress(key.id, k)

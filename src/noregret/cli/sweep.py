@@ -1,0 +1,100 @@
+"""``noregret sweep``: problems × learners × parameters × seeds, that survive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noregret.cli import arguments as arg
+from noregret.cli.app import app, complain, say
+from noregret.cli.console import console
+
+if TYPE_CHECKING:
+    from noregret.sweeps.estimate import Estimate
+    from noregret.sweeps.sweep import Summary
+
+#: Lines about failed runs.
+SHOWN = 10
+
+
+@app.command()
+def sweep(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A TOML file; the documentation shows one.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the runs are kept.")] = Path("runs"),
+    backend: Annotated[
+        str, typer.Option("--backend", "-b", help="Where runs are played: threads, processes, ray or dask.")
+    ] = "threads",
+    address: Annotated[
+        str | None, typer.Option("--address", help="The Ray or Dask cluster; one on this machine by default.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", "-w", parser=arg.whole, metavar="N", help="Runs at once; all cores by default.")
+    ] = None,
+    checkpoint: Annotated[
+        float, typer.Option("--checkpoint", metavar="SECONDS", min=0.0, help="Time between two checkpoints of a run.")
+    ] = 30.0,
+    log: Annotated[
+        list[str] | None,
+        typer.Option("--log", help="Also log runs while they are played: csv or tensorboard; may be repeated."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="Check everything, print runs, time and disk, and run nothing.")
+    ] = False,
+) -> None:
+    """Play every run of a sweep that is not finished yet; kill it and start it again as you like.
+
+    The exit status is 0 when all runs are finished, 1 when some failed (the last lines say why; the next start tries them
+    again), 130 or 143 when it was stopped by Ctrl-C or SIGTERM.
+    """
+    from noregret.store import Store
+    from noregret.sweeps import spec as specs
+    from noregret.sweeps.job import Context
+    from noregret.sweeps.progress import Progress
+    from noregret.sweeps.signals import stopping
+    from noregret.sweeps.sweep import default_workers
+    from noregret.sweeps.sweep import sweep as play
+
+    plan = specs.read(spec)
+    context = Context(Store(out), workers or default_workers(), checkpoint, tuple(log or ()), plan.imports, address)
+    if dry_run:
+        from noregret.sweeps.estimate import estimate
+
+        _announce(estimate(plan.keys, context.store, context.workers), context.workers, out)
+        return
+    with stopping(context.stop) as wish:
+        progress = Progress(len(plan.keys), sum(key.episodes for key in plan.keys))
+        summary = play(plan.keys, context, backend, progress)
+    _conclude(summary, out)
+    if wish.number is not None:
+        say(f"stopped: {summary.left:,} runs are left; the same command goes on from their checkpoints")
+        raise typer.Exit(128 + wish.number)
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+def _announce(estimate: Estimate, workers: int, out: Path) -> None:
+    from noregret.sweeps.progress import clock
+
+    print = console().print
+    print(f"{estimate.runs:,} runs, {estimate.there:,} of them finished in {out}")
+    for (problem, learner), rate in estimate.pilots.items():
+        print(f"{learner} on {problem}: {rate:,.0f} episodes/s")
+    print(f"expected time with {workers} at once: {clock(estimate.seconds)}")
+    print(f"expected disk: {estimate.bytes / 1e6:,.1f} MB")
+
+
+def _conclude(summary: Summary, out: Path) -> None:
+    finished = summary.done + summary.there
+    console().print(
+        f"{finished:,} of {summary.runs:,} runs are finished in {out} ({summary.done:,} now, {summary.episodes:,} episodes "
+        f"in {summary.seconds:,.1f} s)"
+    )
+    if summary.failed:
+        reasons = summary.reasons()
+        complain(f"{len(summary.failed):,} of {summary.runs:,} runs failed:")
+        for error, ids in reasons[:SHOWN]:
+            say(f"{len(ids):,} x {error} (noregret show {ids[0]} --runs {out})")
+        if len(reasons) > SHOWN:
+            say(f"and {len(reasons) - SHOWN:,} other reasons")

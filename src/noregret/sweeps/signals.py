@@ -1,0 +1,37 @@
+"""Ctrl-C and SIGTERM as a wish: the first one sets an event, so that runs leave a checkpoint; the second one ends at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Wish:
+    """The signal that came, or None."""
+
+    number: int | None = None
+
+
+@contextmanager
+def stopping(stop: threading.Event) -> Iterator[Wish]:
+    """Set ``stop`` on the first SIGINT or SIGTERM; only the main thread can listen, another one listens to nothing."""
+    wish = Wish()
+    if threading.current_thread() is not threading.main_thread():
+        yield wish
+        return
+
+    def heard(number: int, frame: Any) -> None:
+        wish.number = number
+        stop.set()
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield wish
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,208 @@
+"""A sweep as a file: problems × learners × parameter grids × seeds, in TOML, refused before anything runs.
+
+    episodes = 10_000
+    record_every = 100                  # by default a hundredth of the episodes
+    seeds = 5                           # 0..4, or a list
+    trials = 1                          # independent repetitions of each seed, as in ``noregret run``
+    problems = ["job-scheduling", "random:seed=3,S=5"]
+    imports = ["my_learners"]           # modules that register problems or learners
+
+    [[learners]]
+    name = "primal-dual-lsvi"
+    preset = "practical"
+    slater_gap = "oracle"               # or a number
+    params = { zeta = 0.01 }
+    grid = { beta = [0.1, 0.3], eta = [0.01, 0.1] }   # every combination
+
+Every problem is built and every learner made once, with all its combinations, so that what is wrong is found now and not in
+the night; a message names the file and the line.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from noregret import learners
+from noregret.errors import FileError, InputError, NoRegretError, unknown_name
+from noregret.runner import FIXED_POLICIES
+from noregret.store import RunKey
+from noregret.sweeps.execute import world
+
+_TOP = ("episodes", "record_every", "seeds", "trials", "problems", "imports", "learners")
+_LEARNER = ("name", "preset", "slater_gap", "params", "grid")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of a sweep, each once, and the modules they need."""
+
+    keys: tuple[RunKey, ...]
+    imports: tuple[str, ...] = ()
+
+
+def read(path: str | Path) -> Plan:
+    """The runs that a file asks for."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, source: str = "sweep") -> Plan:
+    """The runs that a text asks for; ``source`` names it in messages."""
+    try:
+        entries = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: is not TOML: {error}") from None
+    return _Reader(text, source, entries).plan()
+
+
+class _Reader:
+    """Checks entries and says where they are wrong."""
+
+    def __init__(self, text: str, source: str, top: dict[str, Any]) -> None:
+        self.text, self.source, self.top = text, source, top
+
+    def plan(self) -> Plan:
+        top = self.top
+        self.known((), top, _TOP)
+        for name in ("episodes", "problems", "learners"):
+            if name not in top:
+                raise InputError(f"{self.source}: {name!r} is missing; expected {', '.join(_TOP)}")
+        episodes = self.whole(("episodes",), top["episodes"], 1)
+        every = self.whole(("record_every",), top.get("record_every", max(1, episodes // 100)), 1)
+        trials = self.whole(("trials",), top.get("trials", 1), 1)
+        imports = self.imports(top.get("imports", []))
+        seeds = self.seeds(top.get("seeds", 1))
+        problems = self.texts(("problems",), top["problems"])
+        if not isinstance(top["learners"], list) or not all(isinstance(entry, dict) for entry in top["learners"]):
+            raise self.wrong(("learners",), "learners is not a list of tables; expected [[learners]] with a name")
+        combinations = [pair for i, entry in enumerate(top["learners"]) for pair in self.learner(i, entry)]
+        keys: dict[str, RunKey] = {}
+        for text in problems:
+            home = self.world(text)
+            for path, options in combinations:
+                common = {"problem": home.name, "problem_hash": home.hash, "episodes": episodes, "record_every": every}
+                self.makes(path, RunKey(**common, **options))
+                for seed, trial in itertools.product(seeds, range(trials)):
+                    key = RunKey(**common, **options, seed=seed, trial=trial)
+                    keys[key.id] = key
+        return Plan(tuple(keys.values()), tuple(imports))
+
+    def learner(self, i: int, entry: Mapping[str, Any]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+        """Where and what: the options of each combination of a learner's grid."""
+        path = ("learners", i)
+        self.known(path, entry, _LEARNER)
+        name = entry.get("name")
+        if not isinstance(name, str):
+            raise self.wrong(path, 'a learner has no name; expected name = "..."')
+        if name not in FIXED_POLICIES and name not in learners.names():
+            raise self.wrong((*path, "name"), unknown_name("learner", name, [*learners.names(), *FIXED_POLICIES]))
+        params, grid = (entry.get(part, {}) for part in ("params", "grid"))
+        for part, table in (("params", params), ("grid", grid)):
+            if not isinstance(table, dict):
+                raise self.wrong((*path, part), f"{part} is {table!r}; expected a table of parameters")
+        for key, values in grid.items():
+            if not isinstance(values, list) or not values:
+                raise self.wrong((*path, "grid", key), f"{key} is {values!r}; a grid takes a list of values")
+            if key in params:
+                raise self.wrong((*path, "grid", key), f"{key} is given in params and in grid; expected one of them")
+        options = {part: entry[part] for part in ("preset", "slater_gap") if part in entry}
+        return [
+            (path, options | {"learner": name, "params": params | dict(zip(grid, values, strict=True))})
+            for values in itertools.product(*grid.values())
+        ]
+
+    def world(self, text: str) -> Any:
+        try:
+            return world(text)
+        except NoRegretError as error:
+            raise self.wrong(("problems",), error, text) from None
+
+    def makes(self, path: tuple[Any, ...], key: RunKey) -> None:
+        """Make the learner once."""
+        try:
+            world(key.problem).start(key)
+        except NoRegretError as error:
+            # The message names a parameter where one is at fault; its line says more than that of the learner.
+            mentions = {name: re.search(rf"'{re.escape(name)}'|\b{re.escape(name)} is\b", str(error)) for name in key.params}
+            named = sorted((match.start(), name) for name, match in mentions.items() if match)
+            for _, name in named[:1]:
+                part = "grid" if name in self.top["learners"][path[1]].get("grid", {}) else "params"
+                path = (*path, part, name)
+            raise self.wrong(path, f"{key.learner} on {key.problem}: {error}") from None
+
+    # --- values ---
+
+    def known(self, path: tuple[Any, ...], table: Mapping[str, Any], names: tuple[str, ...]) -> None:
+        for key in table:
+            if key not in names:
+                raise self.wrong((*path, key), unknown_name("key", key, names))
+
+    def whole(self, path: tuple[Any, ...], value: Any, least: int) -> int:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise self.wrong(path, f"{path[-1]} is {value!r}; expected a whole number, at least {least}")
+        return value
+
+    def seeds(self, value: Any) -> list[int]:
+        if isinstance(value, list):
+            return [self.whole(("seeds",), seed, 0) for seed in value]
+        return list(range(self.whole(("seeds",), value, 1)))
+
+    def texts(self, path: tuple[Any, ...], value: Any) -> list[str]:
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+            raise self.wrong(path, f"{path[-1]} is {value!r}; expected a list of texts")
+        return value
+
+    def imports(self, value: Any) -> list[str]:
+        names = self.texts(("imports",), value) if value != [] else []
+        for name in names:
+            try:
+                import_module(name)
+            except ImportError as error:
+                raise self.wrong(("imports",), f"module {name!r} cannot be imported: {error}") from None
+        return names
+
+    # --- places ---
+
+    def wrong(self, path: tuple[Any, ...], message: object, quoted: str = "") -> InputError:
+        return InputError(f"{self.source}, line {self.line(path, quoted)}: {message}")
+
+    def line(self, path: tuple[Any, ...], quoted: str = "") -> int:
+        """The line of an entry, or of the closest table around it; of ``quoted`` in it, where that is given."""
+        found, best = 1, 0
+        table: tuple[Any, ...] = ()
+        counts: dict[tuple[Any, ...], int] = {}
+        lines = self.text.splitlines()
+        for number, line in enumerate(lines, 1):
+            here = table
+            if match := re.match(r"\s*\[(\[)?\s*([^\]]+?)\s*\]", line):
+                names = tuple(part.strip().strip("\"'") for part in match[2].split("."))
+                base: tuple[Any, ...] = ()
+                for name in names[:-1]:
+                    base = (*base, name, counts[(*base, name)]) if (*base, name) in counts else (*base, name)
+                here = (*base, names[-1])
+                if match[1]:
+                    counts[here] = counts.get(here, -1) + 1
+                if here in counts:
+                    here = (*here, counts[here])
+                table = here
+            elif match := re.match(r"\s*([\w.\"'-]+)\s*=", line):
+                here = (*table, *(part.strip("\"'") for part in match[1].split(".")))
+            else:
+                continue
+            if path[: len(here)] == here and len(here) > best:
+                found, best = number, len(here)
+        if quoted:
+            found = next((n for n in range(found, len(lines) + 1) if f'"{quoted}"' in lines[n - 1]), found)
+        return found
