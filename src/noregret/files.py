@@ -52,3 +52,12 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         raise FileError(f"{path}: cannot be used as a folder: {error.strerror or error}") from None
     return Path(path)
+
+
+def ensure_folder(path: Path) -> Path:
+    """Make a folder inside one that was found writable; quicker than :func:`make_folder`."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be made: {error.strerror or error}") from None
+    return path

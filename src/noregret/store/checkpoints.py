@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import DamagedError
-from noregret.files import make_folder, write_whole
+from noregret.files import ensure_folder, write_whole
 
 Numbers = NDArray[Any]
 
@@ -52,7 +52,7 @@ class Checkpoints:
             growing: for entries of ``arrays`` that only grow, the axis along which they do; what was there does not change.
         """
         growing = growing or {}
-        make_folder(self.folder)
+        ensure_folder(self.folder)
         segments = {key: self._append(key, np.asarray(arrays[key]), axis) for key, axis in growing.items()}
         head = {"k": k, "meta": dict(meta), "segments": segments, "growing": dict(growing)}
         packed = {f"array.{key}": value for key, value in arrays.items() if key not in growing}

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import DamagedError, FileError, InputError
-from noregret.files import make_folder, sync_folder, write_whole
+from noregret.files import ensure_folder, sync_folder, write_whole
 from noregret.store.identity import DIGITS, RunKey, decode, encode
 
 try:
@@ -124,7 +124,7 @@ class Store:
         try:
             self.read(id).curves()
         except DamagedError as error:
-            aside = make_folder(self.folder / ".damaged") / f"{id}-{uuid.uuid4().hex[:8]}"
+            aside = ensure_folder(self.folder / ".damaged") / f"{id}-{uuid.uuid4().hex[:8]}"
             warnings.warn(f"{error}; moved to {aside}, the run is played again", stacklevel=2)
             try:
                 os.rename(self.path(id), aside)
@@ -140,7 +140,7 @@ class Store:
         data = buffer.getvalue()
         entries = {"run": key.to_json(), "curves": {"file": "curves.npz", "sha256": hashlib.sha256(data).hexdigest()}}
         sealed = seal(entries | encode(record))
-        partial = make_folder(self.work(key.id)) / f"done-{uuid.uuid4().hex}"
+        partial = ensure_folder(self.work(key.id)) / f"done-{uuid.uuid4().hex}"
         try:
             partial.mkdir()
             for name, content in (("curves.npz", data), ("run.json", sealed)):
@@ -167,9 +167,18 @@ class Store:
         with contextlib.suppress(OSError):
             (self.folder / ".failed" / f"{id}.json").unlink(missing_ok=True)
 
+    def clean(self) -> None:
+        """Forget what kills left behind of runs that were finished."""
+        for path in (self.folder / ".work").glob("*"):
+            id = path.name.removesuffix(".lock")
+            if self.path(id).exists():
+                with contextlib.suppress(FileError), self.lock(id) as free:  # where nothing can be written, it stays
+                    if free:
+                        self.tidy(id)
+
     def fail(self, key: RunKey, record: Mapping[str, Any]) -> None:
         """Remember that a run raised."""
-        path = make_folder(self.folder / ".failed") / f"{key.id}.json"
+        path = ensure_folder(self.folder / ".failed") / f"{key.id}.json"
         sealed = seal({"run": key.to_json()} | encode(record))
         write_whole(path, lambda file: file.write(sealed))
 
@@ -177,14 +186,17 @@ class Store:
         """The records of the runs that raised, by name."""
         found = {}
         for path in sorted((self.folder / ".failed").glob("*.json")):
-            with contextlib.suppress(FileError):  # gone, or damaged: it will be tried again anyway
+            try:
                 found[path.stem] = _unseal(path, _bytes(path))
+            except DamagedError as error:
+                if path.exists():  # else it was tried again just now
+                    warnings.warn(f"{error}; left out, the next sweep tries the run again", stacklevel=2)
         return found
 
     @contextlib.contextmanager
     def lock(self, id: str) -> Iterator[bool]:
         """Hold a run; False when another process, or thread, holds it."""
-        path = make_folder(self.folder / ".work") / f"{id}.lock"
+        path = ensure_folder(self.folder / ".work") / f"{id}.lock"
         handle = _acquire(path)
         try:
             yield handle is not None

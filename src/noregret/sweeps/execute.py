@@ -120,7 +120,7 @@ class Settings:
 def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Outcome:
     """Play a run unless it is finished or held by another; errors of the run are recorded, those of the disk are raised."""
     settings = settings or Settings()
-    if store.whole(key.id) and not store.work(key.id).exists():
+    if store.whole(key.id):
         return Outcome(key.id, "there")
     with ExitStack() as held:
         if not held.enter_context(store.lock(key.id)):

@@ -57,7 +57,7 @@ def sweep(
     if backend not in BACKENDS:
         raise unknown_name("backend", backend, BACKENDS)
     loggers.check(context.loggers)
-    make_folder(context.store.folder)
+    context.store.clean()
     play: Callable[..., Iterator[Outcome]] = import_module(f"noregret.sweeps.{BACKENDS[backend]}").play
     begin, summary = time.monotonic(), Summary(len(keys))
     todo = {key.id: key for key in keys}
@@ -78,8 +78,10 @@ def sweep(
         progress.settle(outcome.id, key.episodes, outcome.episodes)
         progress.show()
 
-    for id in [id for id in todo if context.store.whole(id) and not context.store.work(id).exists()]:
+    for id in [id for id in todo if context.store.whole(id)]:
         take(Outcome(id, "there"))
+    if todo:
+        make_folder(context.store.folder)
     try:
         while todo and not context.stop.is_set():
             for outcome in play(list(todo.values()), context, progress.show):
