@@ -27,13 +27,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noregret import linear_oracle
 from noregret.errors import InfeasibleError, InputError, OracleError
+from noregret.mixtures import master as _master
 from noregret.problems.base import TOLERANCE, Array, TabularCMDP
+from noregret.problems.linear import LinearCMDP
 
 Actions = NDArray[np.intp]
 
@@ -44,10 +47,6 @@ FEASIBLE = 1e-9
 #: With less room than ``NO_ROOM`` the master's thresholds are lowered by ``RELAX``, so that it does not tell policies
 #: apart by the last bits of their utilities.
 NO_ROOM, RELAX = 1e-10, 1e-12
-#: HiGHS takes no tighter tolerances, so the master's rows are slacks times ``SCALE``: policies close in utility then
-#: differ by more than a tolerance, and a threshold that is just within reach is not called infeasible.
-HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-SCALE = 1e4
 MAX_ROUNDS = 5000
 
 
@@ -78,11 +77,15 @@ class Optimum:
 # --- what the rest of the library calls ---------------------------------------------------------------------------
 
 
-def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> Optimum:
+@overload
+def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> Optimum: ...
+@overload
+def solve(problem: LinearCMDP, tighten: float | ArrayLike = 0.0) -> linear_oracle.LinearOptimum: ...
+def solve(problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0) -> Optimum | linear_oracle.LinearOptimum:
     """The exact optimum under the thresholds b + ``tighten``.
 
     Args:
-        problem: the world.
+        problem: the world; a linear CMDP on R^D is solved by quadrature (:mod:`noregret.linear_oracle`).
         tighten: ζ ≥ 0, one number or one per constraint.
 
     Returns:
@@ -96,6 +99,8 @@ def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> Optimum:
     Warns:
         UserWarning: a constraint is met by every policy.
     """
+    if isinstance(problem, LinearCMDP):
+        return linear_oracle.solve(problem, tighten)
     zeta = _tightening(tighten, problem.n_constraints)
     b = problem.b + zeta
     pool = _Pool(problem)
@@ -115,8 +120,10 @@ def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> Optimum:
     return Optimum(V_r, dual, gap, policy, q, V_g, b, zeta)
 
 
-def evaluate(problem: TabularCMDP, policy: ArrayLike) -> tuple[float, Array]:
-    """The exact V_r and V_g (m,) of any policy (H,S,A), from the start distribution."""
+def evaluate(problem: TabularCMDP | LinearCMDP, policy: Any) -> tuple[float, Array]:
+    """The exact V_r and V_g (m,) of any policy (H,S,A), from the start distribution; on R^D by quadrature, of a plan."""
+    if isinstance(problem, LinearCMDP):
+        return linear_oracle.evaluate(problem, policy)
     return _values(problem, _forward(problem, _valid(problem, policy)))
 
 
@@ -240,29 +247,6 @@ class _Pool:
         if not off <= AGREEMENT:
             raise OracleError(f"the policy found for {problem.name!r} is off the mixture's values {mixed} by {off:.3g}")
         return policy, q, V_r, V_g
-
-
-def _master(values: Array, b: Array, reward: float) -> tuple[Array, Array, float]:
-    """The best mixture of known policies: its weights, the dual (m,) and its value.
-
-    The variables are the weights and t, which is 0 when the reward is maximised and the worst slack otherwise.
-    """
-    from scipy.optimize import linprog  # a quarter of a second, so not at import
-
-    K, m = len(values), len(b)
-    objective = np.append(-reward * values[:, 0], reward - 1.0)
-    short = np.column_stack([b[:, None] - values[:, 1:].T, np.ones(m)])
-    total = np.append(np.ones(K), 0.0)[None]
-    bounds = [(0.0, None)] * K + [(0.0, 0.0) if reward else (None, None)]
-    for scale, presolve in ((SCALE, False), (SCALE, True), (1.0, False)):  # HiGHS gives up on few, on none in all ways
-        options = HIGHS | {"presolve": presolve}
-        found = linprog(objective, scale * short, np.zeros(m), total, [1.0], bounds, method="highs-ds", options=options)
-        if found.status == 0:
-            break
-    else:
-        raise OracleError(f"the master program over {K} policies was not solved: {found.message}")
-    weights = np.maximum(found.x[:-1], 0.0)
-    return weights / weights.sum(), np.maximum(-scale * found.ineqlin.marginals, 0.0), -float(found.fun)
 
 
 def _check(problem: TabularCMDP, b: Array, dual: Array, V_r: float, V_g: Array) -> None:

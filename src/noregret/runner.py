@@ -19,9 +19,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from noregret import learners, oracle
+from noregret import learners, linear_runner, oracle
 from noregret.errors import InputError, NumericalError
 from noregret.kernels import world as worlds
 from noregret.kernels.dispatch import plan, update
@@ -29,7 +28,9 @@ from noregret.kernels.jit import jit
 from noregret.learners.base import Learner, check_episodes
 from noregret.learners.fixed import FixedPolicy
 from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.linear import LinearCMDP
 from noregret.results import RunResult, named_curves, record_grid
+from noregret.streams import streams
 
 #: Policies that the runner builds from the oracle; not learners.
 FIXED_POLICIES = ("optimal", "safest")
@@ -154,12 +155,6 @@ class Trial:
         )
 
 
-def streams(seed: int, trial: int) -> tuple[np.random.Generator, np.random.Generator]:
-    """The world's and the learner's random stream of a trial."""
-    world, learner = (np.random.SeedSequence(seed, spawn_key=(trial, i)) for i in (0, 1))
-    return np.random.default_rng(world), np.random.default_rng(learner)
-
-
 def make_learner(
     problem: TabularCMDP,
     name: str,
@@ -183,7 +178,7 @@ def make_learner(
 
 
 def run(
-    problem: TabularCMDP,
+    problem: TabularCMDP | LinearCMDP,
     learner: str = "primal-dual-lsvi",
     *,
     episodes: int,
@@ -191,7 +186,7 @@ def run(
     seed: int = 0,
     record_every: int = 100,
     preset: str = "practical",
-    features: ArrayLike | None = None,
+    features: Any = None,
     slater_gap: float | str | None = None,
     threads: int | None = None,
     block_size: int | None = None,
@@ -208,7 +203,7 @@ def run(
         seed: one number for all randomness.
         record_every: distance of the recorded episodes; the last one is always recorded.
         preset: where the learner's constants come from.
-        features: φ (S,A,d) in place of the problem's.
+        features: φ (S,A,d), or a feature map for states in R^D, in place of the problem's.
         slater_gap: what the learner is told of γ: a number, "oracle", or None.
         threads: trials run at once; all cores by default.
         block_size: episodes of a compiled block; chosen by the clock by default. Results do not depend on it.
@@ -229,6 +224,11 @@ def run(
             raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed is {seed!r}; expected a whole number, at least 0")
+    if isinstance(problem, LinearCMDP):
+        return linear_runner.run(
+            problem, learner, episodes=int(episodes), trials=trials, seed=int(seed), record_every=record_every, preset=preset,
+            features=features, slater_gap=slater_gap, progress=progress, **params,
+        )  # fmt: skip
     opt = oracle.solve(problem)
     options = {"preset": preset, "features": features, "slater_gap": slater_gap, **params}
     world = worlds.compile_world(problem)

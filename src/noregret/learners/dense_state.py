@@ -49,6 +49,10 @@ class ContinuousPlan:
         """Q_j (J,n,A) and V_j (J,n) at n states, the reward first."""
         return self.at(step, self.features.encode(states))[1:]
 
+    def chances(self, step: int, rows: Array) -> Array:
+        """π_step (n,A) at states whose features are encoded already."""
+        return self.at(step, rows)[0]
+
     def at(self, step: int, rows: Array) -> tuple[Array, Array, Array]:
         """π (n,A), Q (J,n,A) and V (J,n) of states whose features are encoded already, (n,R,p)."""
         n, A, J = len(rows), self.features.n_actions, self.w.shape[1]

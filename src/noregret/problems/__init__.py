@@ -5,6 +5,7 @@ from noregret.problems import (
     grid_world,
     inventory,
     job_scheduling,
+    linear,
     linear_finite,
     media_control,
     queue,
@@ -12,11 +13,15 @@ from noregret.problems import (
     streaming,
 )
 from noregret.problems.base import Constraint, Spec, TabularCMDP
+from noregret.problems.continuous import ContinuousSpec
+from noregret.problems.linear import LinearCMDP
 from noregret.problems.npz import save
 from noregret.problems.registry import describe, load, names, register
 
 __all__ = [
     "Constraint",
+    "ContinuousSpec",
+    "LinearCMDP",
     "Spec",
     "TabularCMDP",
     "describe",
@@ -24,6 +29,7 @@ __all__ = [
     "grid_world",
     "inventory",
     "job_scheduling",
+    "linear",
     "linear_finite",
     "load",
     "media_control",

@@ -13,15 +13,17 @@ import math
 import os
 import types
 from collections.abc import Callable
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, overload
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from noregret.errors import InputError, unknown_name
 from noregret.problems import npz
 from noregret.problems.base import TabularCMDP
 
 Factory = Callable[..., TabularCMDP]
+T = TypeVar("T")
 
 _FACTORIES: dict[str, Factory] = {}
+_CONTINUOUS: dict[str, Callable[..., Any]] = {}
 
 
 @overload
@@ -44,31 +46,52 @@ def register(name: str, factory: Factory | None = None) -> Factory | Callable[[F
             if parameter.default is parameter.empty:
                 raise InputError(f"parameter {key!r} of problem {name!r} has no default; expected one for each")
 
-        @functools.wraps(build)
-        def named(*args: Any, **kwargs: Any) -> TabularCMDP:
-            problem = build(*args, **kwargs)
-            bound = signature.bind(*args, **kwargs)
-            changed = {
-                key: bound.arguments[key]
-                for key, parameter in signature.parameters.items()
-                if key in bound.arguments and bound.arguments[key] != parameter.default
-            }
-            problem.name = _text(name, changed)
-            return problem
-
+        named: Factory = _named(name, build)
         _FACTORIES[name] = named
         return named
 
     return decorate if factory is None else decorate(factory)
 
 
-def names() -> list[str]:
-    """The names that :func:`load` knows, sorted."""
-    return sorted(_FACTORIES)
+def register_continuous(name: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """:func:`register` for factories of problems whose states are vectors; :func:`load` knows them too."""
+
+    def decorate(build: Callable[..., T]) -> Callable[..., T]:
+        _CONTINUOUS[name] = _named(name, build)
+        return _CONTINUOUS[name]
+
+    return decorate
 
 
-def load(text: str | os.PathLike[str]) -> TabularCMDP:
-    """Build the problem that ``text`` names: "name", "name:key=value,key=value", or a path that ends with .npz."""
+def _named(name: str, build: Callable[..., Any]) -> Callable[..., Any]:
+    """The same factory; what it builds is called by the text that rebuilds it."""
+    signature = inspect.signature(build)
+
+    @functools.wraps(build)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        problem = build(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        changed = {
+            key: bound.arguments[key]
+            for key, parameter in signature.parameters.items()
+            if key in bound.arguments and bound.arguments[key] != parameter.default
+        }
+        problem.name = _text(name, changed)
+        return problem
+
+    return named
+
+
+def names(continuous: bool = False) -> list[str]:
+    """The names that :func:`load` knows, sorted: problems on finitely many states, or those whose states are vectors."""
+    return sorted(_CONTINUOUS if continuous else _FACTORIES)
+
+
+def load(text: str | os.PathLike[str]) -> Any:
+    """Build the problem that ``text`` names: "name", "name:key=value,key=value", or a path that ends with .npz.
+
+    That is a TabularCMDP, or for a name of ``names(continuous=True)`` a LinearCMDP.
+    """
     text = os.fspath(text)
     if text.endswith(".npz"):
         return npz.load(text)
@@ -96,9 +119,10 @@ def describe(name: str) -> str:
 
 
 def _factory(name: str) -> Factory:
-    if name not in _FACTORIES:
-        raise unknown_name("problem", name, _FACTORIES)
-    return _FACTORIES[name]
+    known: dict[str, Factory] = _FACTORIES | _CONTINUOUS
+    if name not in known:
+        raise unknown_name("problem", name, known)
+    return known[name]
 
 
 def _arguments(name: str, factory: Factory, tail: str) -> dict[str, Any]:
