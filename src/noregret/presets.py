@@ -2,7 +2,12 @@
 
 - ``theory``: Theorem 1 as printed (Theorem 2 where ζ > 0). Vacuous at any K one can run; it needs the Slater gap γ.
 - ``paper``: section 5 of the paper (γ = 1, ζ = 0.1, its α and η), with β and λ, which it does not report, chosen by us.
-- ``practical``: what works. The theorem's shape with constants that matter at K = 10⁴.
+- ``practical``: what works, without γ and without tuning; every rule was chosen on one set of problems and checked on another
+  (``docs/practical.md``).
+
+What a user gives replaces the preset's number, and is used as the paper uses it: a given α or η is constant in k, a given β is
+the constant bonus of reward and utility and the dual looks at V_g with that bonus, unless the option that departs from it is
+given too. So with all numbers given every preset is Algorithm 1 to the letter, but for ``cap`` and ``lower_clip``.
 """
 
 from __future__ import annotations
@@ -15,28 +20,48 @@ from noregret import theory
 from noregret.errors import InputError, unknown_name
 
 Cap = Literal["H", "H-h+1"]
+Bonus = Literal["constant", "span"]
+DualEstimate = Literal["optimistic", "plain"]
+Schedule = Literal["fixed", "anytime"]
 
 #: Chosen for the ``paper`` preset: the neighbours on a grid are shown by ``noregret paper``.
 PAPER_BETA = 1.0
 PAPER_SLATER_GAP = 1.0
 PAPER_ZETA = 0.1
 
+#: Options that are words, and what they may be; the first is the paper's.
+WORDS = {
+    "cap": ("H", "H-h+1"),
+    "bonus": ("constant", "span"),
+    "dual_estimate": ("optimistic", "plain"),
+    "alpha_schedule": ("fixed", "anytime"),
+    "eta_schedule": ("fixed", "anytime"),
+}
+
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of Algorithm 1, by the names of ``docs/symbols.md``."""
+    """The constants of Algorithm 1, by the names of ``docs/symbols.md``, and its options with the printed form as default."""
 
     lam: float
     beta: float
     alpha: float
     eta: float
     xi: float
-    zeta: float
-    cap: Cap
-    lower_clip: bool
+    zeta: float = 0.0
+    cap: Cap = "H"
+    lower_clip: bool = False
+    utility_bonus: float = 1.0
+    bonus: Bonus = "constant"
+    span_floor: float = 0.0
+    dual_estimate: DualEstimate = "optimistic"
+    dual_prior: float = 0.0
+    damping: bool = False
+    alpha_schedule: Schedule = "fixed"
+    eta_schedule: Schedule = "fixed"
 
 
-#: What a user may give: the constants, and two knobs they are computed from.
+#: What a user may give: the constants, and three knobs they are computed from.
 PARAMETERS = (*(f.name for f in fields(Constants)), "bonus_scale", "alpha_rule", "p")
 
 
@@ -44,66 +69,112 @@ def primal_dual(
     preset: str, *, H: int, A: int, d: int, m: int, K: int, slater_gap: float | None, **given: Any
 ) -> tuple[Constants, dict[str, str]]:
     """The constants of a preset with what the user ``given`` in their place, and where each comes from."""
-    for key in given:
-        if key not in PARAMETERS:
-            raise unknown_name("parameter of primal-dual-lsvi", key, PARAMETERS)
-    given = {key: value for key, value in given.items() if value is not None}
-    p, scale, rule = (
-        given.pop("p", 0.01),
-        number("bonus_scale", given.pop("bonus_scale", 1.0)),
-        given.pop("alpha_rule", None),
-    )
-    for key in ("lam", "beta", "xi", "zeta"):  # others are computed from these
-        if key in given:
-            given[key] = number(key, given[key])
-    why = {key: "given" for key in given}
-
-    def choose(key: str, value: Any, reason: str) -> Any:
-        if key not in why:
-            why[key] = reason
-        return given.get(key, value)
-
+    choices = Choices("primal-dual-lsvi", preset, slater_gap, given, PARAMETERS)
+    own = choices.given
+    own.update({key: _checked(key, value) for key, value in own.items()})
+    scale, rule, p = own.pop("bonus_scale", 1.0), own.pop("alpha_rule", None), own.pop("p", 0.01)
+    if isinstance(own.get("alpha"), str):
+        rule = own.pop("alpha")
     if preset == "theory":
-        if slater_gap is None:
-            raise InputError("slater_gap is None; preset 'theory' needs the Slater gap γ: a number (or 'oracle' in run)")
-        gap, rule = slater_gap, rule or "alg1"
-        zeta = choose("zeta", 0.0, "no tightening (Theorem 1)")
-        lam = choose("lam", 1.0, "λ = 1 (Theorem 1)")
-        beta = choose("beta", scale * theory.beta(d=d, H=H, K=K, A=A, p=p), f"bonus_scale·d·H·√ι with C₁=1, p={p}")
-        xi = choose("xi", theory.xi(H=H, slater_gap=gap, tightened=zeta > 0), f"{'4' if zeta > 0 else '2'}H/γ, γ={gap:.6g}")
-        eta = choose("eta", theory.eta(xi=xi, K=K, H=H), "ξ/√(KH²) (Alg. 1, l. 1)")
-        cap, clip = choose("cap", "H", "as printed (Alg. 1, l. 8-9)"), choose("lower_clip", False, "as printed")
+        gap, rule = _theory(choices, H=H, A=A, d=d, K=K, scale=scale, p=p), rule or "alg1"
     elif preset == "paper":
-        gap, rule = slater_gap or PAPER_SLATER_GAP, rule or "experiment"
-        zeta = choose("zeta", PAPER_ZETA, "the ε = 0.1 of section 5, read as ζ")
-        beta = choose("beta", scale * PAPER_BETA, "not reported; chosen")
-        lam = choose("lam", (beta / H) ** 2, "not reported; (β/H)², so that an untried pair is worth exactly H")
-        xi = choose("xi", theory.xi(H=H, slater_gap=gap), f"2H/γ with γ={gap:.6g}")
-        eta = choose("eta", theory.eta(xi=xi, K=K, H=H), "2H/(γ√(KH²)) (section 5)")
-        cap, clip = choose("cap", "H", "as printed (Alg. 1, l. 8-9)"), choose("lower_clip", False, "as printed")
+        gap, rule = _paper(choices, H=H, K=K, scale=scale), rule or "experiment"
     else:
-        gap, rule = slater_gap or 1.0, rule or "alg1"
-        zeta = choose("zeta", 0.0, "no tightening")
-        beta = choose("beta", scale * 0.3, "bonus_scale·0.3")
-        lam = choose("lam", (beta / H) ** 2, "(β/H)², so that an untried pair is worth exactly H")
-        xi = choose("xi", theory.xi(H=H, slater_gap=gap), "2H/γ" + ("" if slater_gap else ", γ unknown and taken as 1"))
-        eta = choose("eta", 5.0 / math.sqrt(K), "5/√K")
-        cap, clip = (
-            choose("cap", "H-h+1", "what H-h+1 steps can give"),
-            choose("lower_clip", True, "values are ≥ 0"),
+        gap = _practical(choices, H=H, K=K, scale=scale, ruled=rule is not None)
+    if "alpha" not in choices.values:
+        value = None
+        if not choices.gave("alpha"):
+            value = theory.alpha(cast(theory.AlphaRule, rule), A=A, K=K, H=H, m=m, xi=choices.values["xi"], slater_gap=gap)
+        choices.offer("alpha", value, f"rule {rule!r}")
+    for key in own:
+        choices.offer(key, None, "given")
+    constants = Constants(**{key: _checked(key, value) for key, value in choices.values.items()})
+    _consistent(constants, H)
+    return constants, choices.why
+
+
+def _theory(c: Choices, *, H: int, A: int, d: int, K: int, scale: float, p: float) -> float:
+    gap = c.gap()
+    zeta = c.offer("zeta", 0.0, "no tightening (Theorem 1)")
+    c.offer("lam", theory.LAMBDA, "λ = 1 (Theorem 1)")
+    c.offer("beta", scale * theory.beta(d=d, H=H, K=K, A=A, p=p), f"bonus_scale·d·H·√ι with C₁=1, p={p}")
+    factor = "4" if zeta > 0 else "2"
+    xi = c.offer("xi", theory.xi(H=H, slater_gap=gap, tightened=zeta > 0), f"{factor}H/γ, γ={gap:.6g}")
+    c.offer("eta", theory.eta(xi=xi, K=K, H=H), "ξ/√(KH²) (Alg. 1, l. 1)")
+    return gap
+
+
+def _paper(c: Choices, *, H: int, K: int, scale: float) -> float:
+    gap = c.slater_gap or PAPER_SLATER_GAP
+    c.offer("zeta", PAPER_ZETA, "the ε = 0.1 of section 5, read as ζ")
+    beta = c.offer("beta", scale * PAPER_BETA, "not reported; chosen")
+    c.offer("lam", (beta / H) ** 2 or theory.LAMBDA, "not reported; (β/H)², so that an untried pair is worth exactly H")
+    xi = c.offer("xi", theory.xi(H=H, slater_gap=gap), f"2H/γ with γ={gap:.6g}")
+    c.offer("eta", theory.eta(xi=xi, K=K, H=H), "2H/(γ√(KH²)) (section 5)")
+    return gap
+
+
+def _practical(c: Choices, *, H: int, K: int, scale: float, ruled: bool) -> float:
+    known = c.slater_gap is not None
+    gap = c.slater_gap or 1.0 / math.sqrt(K)
+    c.offer("cap", "H-h+1", "what H-h+1 steps can give")
+    c.offer("lower_clip", True, "values are at least 0")
+    if c.gave("beta"):
+        beta = c.offer("beta", None, "given")
+        c.offer("lam", (beta / H) ** 2 or theory.LAMBDA, "(β/H)², so that an untried pair is worth exactly H")
+    else:
+        c.offer("beta", scale * 0.8, "bonus_scale·0.8, times the spread of the next values")
+        c.offer("utility_bonus", 0.5, "half as much for utilities")
+        c.offer("bonus", "span", "what matters of the next state is how far its values spread")
+        c.offer("span_floor", 0.2, "at least this spread")
+        c.offer(
+            "lam",
+            min(1e-6, (scale * 0.08 / H) ** 2) or 1e-6,
+            "small: an untried direction is worth the cap, a tried one its mean",
         )
-    alpha = given.get("alpha")
-    if alpha is None or isinstance(alpha, str):
-        rule = cast(theory.AlphaRule, alpha or rule)
-        alpha, why["alpha"] = theory.alpha(rule, A=A, K=K, H=H, m=m, xi=xi, slater_gap=gap), f"rule {rule!r}"
-    constants = Constants(
-        lam=number("lam", lam, above=0.0), beta=number("beta", beta), alpha=number("alpha", alpha, above=0.0, infinite=True),
-        eta=number("eta", eta), xi=number("xi", xi), zeta=number("zeta", zeta), cap=cap,
-        lower_clip=flag("lower_clip", clip),
-    )  # fmt: skip
-    if constants.cap not in ("H", "H-h+1"):
-        raise InputError(f"cap is {cap!r}; expected 'H' or 'H-h+1'")
-    return constants, why
+        c.offer("dual_estimate", "plain", "the dual follows the estimate, not its optimism")
+        c.offer("dual_prior", 0.5, "what was never tried gives half of the cap")
+    c.offer(
+        "zeta",
+        min(0.1 * H / math.sqrt(K), gap / 2 if known else math.inf),
+        "0.1·H/√K" + (", at most γ/2" if known else ""),
+    )
+    c.offer("xi", theory.xi(H=H, slater_gap=gap), f"2H/γ, γ={gap:.3g}" + ("" if known else " (unknown; taken as 1/√K)"))
+    if not c.gave("eta"):
+        c.offer("eta", 1.0, "divided by √k")
+        c.offer("eta_schedule", "anytime", "early steps are long, late ones short; K is not needed")
+        c.offer("damping", True, "a dual that swings about is slowed down")
+    if not c.gave("alpha") and not ruled:
+        c.offer("alpha", 4.0, "times √k")
+        c.offer("alpha_schedule", "anytime", "the policy sharpens as the estimates do; K is not needed")
+    return gap
+
+
+def _consistent(c: Constants, H: int) -> None:
+    """With a bonus that moves with the data, states never visited must keep theirs: it has to reach the cap."""
+    if c.bonus != "span":
+        return
+    for name, beta in (("beta", c.beta), ("utility_bonus·beta", c.beta * c.utility_bonus)):
+        if beta != 0.0 and beta * c.span_floor < H * math.sqrt(c.lam) * (1 - 1e-9):
+            raise InputError(
+                f"lam is {c.lam:.6g}; with bonus 'span' expected at most ({name}·span_floor/H)² = "
+                f"{(beta * c.span_floor / H) ** 2:.6g}"
+            )
+
+
+def _checked(name: str, value: Any) -> Any:
+    """One parameter, of its type and in its range."""
+    if name in WORDS:
+        if value not in WORDS[name]:
+            raise InputError(f"{name} is {value!r}; expected {' or '.join(map(repr, WORDS[name]))}")
+        return value
+    if name in ("lower_clip", "damping"):
+        return flag(name, value)
+    if name == "alpha_rule" or (name == "alpha" and isinstance(value, str)):
+        if value not in theory.ALPHA_RULES:
+            raise unknown_name("alpha rule", str(value), theory.ALPHA_RULES)
+        return value
+    return number(name, value, above=0.0 if name in ("lam", "alpha") else None, infinite=name == "alpha")
 
 
 def number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
@@ -138,6 +209,16 @@ class Choices:
         self.given = {key: value for key, value in given.items() if value is not None}
         self.values: dict[str, Any] = {}
         self.why: dict[str, str] = {}
+
+    def gave(self, key: str) -> bool:
+        """Whether the user gave this one."""
+        return key in self.given
+
+    def offer(self, key: str, value: Any, reason: str) -> Any:
+        """What the user gave for ``key``, else ``value``."""
+        self.why[key] = "given" if key in self.given else reason
+        self.values[key] = self.given.get(key, value)
+        return self.values[key]
 
     @property
     def theory(self) -> bool:

@@ -11,8 +11,9 @@ M[x'] the sum of the features that led to x'. An episode's cost does not depend 
 - :class:`TableGram`: any φ (S,A,d). Λ⁻¹ by rank-one updates, and with u = Λ⁻¹φ_τ each ‖φ(x,a)‖² falls by
   (φ(x,a)ᵀu)²/(1 + φ_τᵀu). Λ itself is kept exactly, and Λ⁻¹ and the norms are made anew from it every ``REFRESH`` visits.
 
-Both know two functions, chosen by the type of the Gram: :func:`learn` from one transition and :func:`estimate` a step; and the
-fields ``actives`` and ``active``: the states whose estimate may differ from that of a state never visited.
+Both know three functions, chosen by the type of the Gram: :func:`learn` from an episode, :func:`estimate` a step and the
+:func:`spread` of its next values; and the fields ``actives`` and ``active``: the states whose estimate may differ from that
+of a state never visited.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from noregret.kernels.jit import Bodies, jit, overload
@@ -84,8 +86,8 @@ def one_hot_gram(H: int, S: int, A: int, J: int, lam: float) -> OneHotGram:
     return gram
 
 
-def table_gram(phi: Array, H: int, J: int, lam: float) -> TableGram:
-    """No data: Λ = λI."""
+def table_gram(phi: Array, H: int, J: int, lam: float, estimates: int | None = None) -> TableGram:
+    """No data: Λ = λI. J objectives are observed, ``estimates`` (by default as many) are regressed."""
     S, A, d = phi.shape
     flat = np.ascontiguousarray(phi.reshape(S * A, d).T)
     square = np.repeat((flat**2).sum(axis=0)[None] / lam, H, axis=0)
@@ -104,7 +106,7 @@ def table_gram(phi: Array, H: int, J: int, lam: float) -> TableGram:
         known=np.zeros((H, S), dtype=np.bool_),
         actives=np.full(H, S, dtype=np.uint32),
         active=np.tile(np.arange(S, dtype=np.uint32), (H, 1)),
-        w=np.zeros((H, J, d)),
+        w=np.zeros((H, estimates or J, d)),
         work=np.zeros((2, d)),
         line=np.zeros(S * A),
     )
@@ -112,7 +114,7 @@ def table_gram(phi: Array, H: int, J: int, lam: float) -> TableGram:
 
 # --- the three functions, one body for each Gram ------------------------------------------------------------------
 
-_learn, _estimate = Bodies("learn"), Bodies("estimate")
+_learn, _estimate, _spread = Bodies("learn"), Bodies("estimate"), Bodies("spread")
 
 
 def learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
@@ -120,9 +122,28 @@ def learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
     _learn(gram)(gram, states, actions, observed)  # type: ignore[misc]
 
 
-def estimate(gram: Any, h: int, V: Any, beta: float, floor: float, cap: float, Q: Any) -> None:
-    """Q_j,h(x,a) ← clip(⟨w_j,φ⟩ + β‖φ‖, floor, cap) from V_j,h+1, for V (H+1,J,S) and Q (H,J,S,A): Alg. 1, l. 6-9."""
+def estimate(gram: Any, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
+    """Q_j,h(x,a) ← clip(⟨w_j,φ⟩ + β_j‖φ‖, floor, cap) from V_j,h+1, for V (H+1,J,S) and Q (H,J,S,A): Alg. 1, l. 6-9.
+
+    ``beta`` is a number, or one for each objective (J,). There may be more objectives than the 1 + m observed ones: those from 1 + m on are the utilities once more, with a β of
+    their own.
+    """
     _estimate(gram)(gram, h, V, beta, floor, cap, Q)  # type: ignore[misc]
+
+
+def _each(beta: Any, j: int) -> float:
+    """Entry j of β; β itself when it is a number."""
+    return float(beta[j] if np.ndim(beta) else beta)
+
+
+@overload(_each)
+def _(beta, j):  # type: ignore[no-untyped-def]
+    return (lambda beta, j: beta) if isinstance(beta, types.Number) else (lambda beta, j: beta[j])
+
+
+def spread(gram: Any, h: int, V: Any, j: int) -> float:
+    """How far V_j,h+1 spreads (max − min) over the next states seen at step h; 0 when none was."""
+    return float(_spread(gram)(gram, h, V, j))  # type: ignore[misc]
 
 
 @overload(learn)
@@ -133,6 +154,11 @@ def _(gram, states, actions, observed):  # type: ignore[no-untyped-def]
 @overload(estimate)
 def _(gram, h, V, beta, floor, cap, Q):  # type: ignore[no-untyped-def]
     return _estimate(gram)
+
+
+@overload(spread)
+def _(gram, h, V, j):  # type: ignore[no-untyped-def]
+    return _spread(gram)
 
 
 # --- one-hot ------------------------------------------------------------------------------------------------------
@@ -162,26 +188,37 @@ def _learn_one_hot(gram: Any, states: Any, actions: Any, observed: Any) -> None:
         times[h, s, a, place] += 1.0
 
 
-def _estimate_one_hot(gram: Any, h: int, V: Any, beta: float, floor: float, cap: float, Q: Any) -> None:
-    J, A = Q.shape[1], Q.shape[3]
+def _estimate_one_hot(gram: Any, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
+    J, A, observed = Q.shape[1], Q.shape[3], gram.fit.shape[3] - 2
     active, fit, successors, successor, times = gram.active, gram.fit, gram.successors, gram.successor, gram.times
     for one in range(0, J, 2):  # objectives two at a time: their sums stay in registers
         two = min(one + 1, J - 1)
+        data_one = 2 + (one if one < observed else one - observed + 1)
+        data_two = 2 + (two if two < observed else two - observed + 1)
         for i in range(gram.actives[h]):
             s = active[h, i]
             for a in range(A):
-                first, second = fit[h, s, a, 2 + one], fit[h, s, a, 2 + two]
+                first, second = fit[h, s, a, data_one], fit[h, s, a, data_two]
                 for place in range(successors[h, s, a]):
                     s_next = successor[h, s, a, place]
                     first += times[h, s, a, place] * V[h + 1, one, s_next]
                     second += times[h, s, a, place] * V[h + 1, two, s_next]
-                bonus = beta * fit[h, s, a, 1]
-                Q[h, one, s, a] = max(min(first * fit[h, s, a, 0] + bonus, cap), floor)
-                Q[h, two, s, a] = max(min(second * fit[h, s, a, 0] + bonus, cap), floor)
+                inverse, norm = fit[h, s, a, 0], fit[h, s, a, 1]
+                Q[h, one, s, a] = max(min(first * inverse + _each(beta, one) * norm, cap), floor)
+                Q[h, two, s, a] = max(min(second * inverse + _each(beta, two) * norm, cap), floor)
+
+
+def _spread_one_hot(gram: Any, h: int, V: Any, j: int) -> float:
+    low, high = np.inf, -np.inf
+    for i in range(gram.actives[h + 1] if h + 1 < len(gram.actives) else 0):
+        value = V[h + 1, j, gram.active[h + 1, i]]
+        low, high = min(low, value), max(high, value)
+    return max(high - low, 0.0)
 
 
 _learn.add(OneHotGram, _learn_one_hot)
 _estimate.add(OneHotGram, _estimate_one_hot)
+_spread.add(OneHotGram, _spread_one_hot)
 
 
 # --- any feature table --------------------------------------------------------------------------------------------
@@ -290,20 +327,22 @@ def from_factor(L_inv: Any, out: Any) -> None:
             out[i, j] = total
 
 
-def _estimate_table(gram: Any, h: int, V: Any, beta: float, floor: float, cap: float, Q: Any) -> None:
+def _estimate_table(gram: Any, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
     d, SA = gram.phi.shape
-    A = Q.shape[3]
+    A, observed = Q.shape[3], gram.total.shape[1]
     target, line, phi, moment, Lambda_inv, norm = gram.work[0], gram.line, gram.phi, gram.moment, gram.Lambda_inv, gram.norm
     for j in range(Q.shape[1]):
+        data = j if j < observed else j - observed + 1
+        beta_j = _each(beta, j)
         for i in range(d):
-            target[i] = gram.total[h, j, i]
+            target[i] = gram.total[h, data, i]
         for place in range(gram.seen[h]):
             s_next = gram.seen_state[h, place]
             value = V[h + 1, j, s_next]
             for i in range(d):
                 target[i] += moment[h, s_next, i] * value
         for k in range(SA):
-            line[k] = beta * norm[h, k]
+            line[k] = beta_j * norm[h, k]
         for i in range(d):
             w = 0.0
             for k in range(d):
@@ -316,5 +355,14 @@ def _estimate_table(gram: Any, h: int, V: Any, beta: float, floor: float, cap: f
                 Q[h, j, s, a] = max(min(line[s * A + a], cap), floor)
 
 
+def _spread_table(gram: Any, h: int, V: Any, j: int) -> float:
+    low, high = np.inf, -np.inf
+    for place in range(gram.seen[h]):
+        value = V[h + 1, j, gram.seen_state[h, place]]
+        low, high = min(low, value), max(high, value)
+    return max(high - low, 0.0)
+
+
 _learn.add(TableGram, _learn_table)
 _estimate.add(TableGram, _estimate_table)
+_spread.add(TableGram, _spread_table)

@@ -21,6 +21,23 @@ def dual_step(Y: Any, b: Any, V: Any, s: int, eta: float, xi: float) -> None:
 
 
 @jit
+def adaptive_dual_step(
+    Y: Any, b: Any, V: Any, first: int, s: int, eta: float, xi: float, damping: bool, gain: Any, lack: Any
+) -> None:
+    """:func:`dual_step` with the m objectives of V from ``first`` on and, if wanted, a gain that damps oscillation.
+
+    The soft-max policy answers a dual that moved by ΔY with ΔV_g of up to α·Var(Q_g)·ΔY, so a step that is too long overshoots
+    for ever. When the sign of b − V_g turns, the gain halves; while it stays, the gain grows by half, up to 1.
+    """
+    for i in range(len(Y)):
+        before = lack[i]
+        lack[i] = b[i] - V[0, first + i, s]
+        if damping:
+            gain[i] = max(0.5 * gain[i], 1e-4) if before * lack[i] < 0.0 else min(1.5 * gain[i], 1.0)
+        Y[i] = dual_move(Y[i], lack[i], gain[i] * eta, xi)
+
+
+@jit
 def dual_step_from(Y: Any, b: Any, V: Any, start: Any, eta: float, xi: float) -> None:
     """The same with Σ_s start(s) V_{g_i,1}(s), the value from a start distribution."""
     for i in range(len(Y)):

@@ -107,13 +107,13 @@ class Learner:
             self._planned = True
 
     def _estimates(self) -> dict[str, Array]:
-        """Q_r, Q_g, V_r, V_g for :class:`Plan`, of learners whose state has Q (H,1+m,S,A) and V (H+1,1+m,S)."""
+        """Q_r, Q_g, V_r, V_g for :class:`Plan`, of learners whose state has Q (H,J,S,A) and V (H+1,J,S), J ≥ 1+m."""
         if not hasattr(self._state, "Q"):
             return {}
-        Q, V = self._state.Q, self._state.V
+        Q, V, last = self._state.Q, self._state.V, 1 + self.spec.n_constraints
         return {
-            "Q_r": Q[:, 0].copy(), "Q_g": np.moveaxis(Q[:, 1:], 1, 0).copy(),
-            "V_r": V[:, 0].copy(), "V_g": np.moveaxis(V[:, 1:], 1, 0).copy(),
+            "Q_r": Q[:, 0].copy(), "Q_g": np.moveaxis(Q[:, 1:last], 1, 0).copy(),
+            "V_r": V[:, 0].copy(), "V_g": np.moveaxis(V[:, 1:last], 1, 0).copy(),
         }  # fmt: skip
 
     def _checked(

@@ -11,9 +11,18 @@ the reward r and the utilities g_1..g_m. Before episode k, for h = H..1 (V_{j,H+
 
 and after it  Y_i ← clip( Y_i + η (b_i + ζ − V_{g_i,1}(x_1)), 0, ξ )                   (l. 16).
 
-One utility and ζ = 0 are the paper's Algorithm 1, ζ > 0 its Theorem 2, m > 1 its remark after eq. (2). What can be set apart
-from the printed form: ``cap`` ("H" as printed, or "H-h+1", with which a step of the proof holds that fails with H),
-``lower_clip`` (Q at least 0, which the proofs use and one-hot features give for free). See ``docs/algorithm1.md``.
+One utility and ζ = 0 are the paper's Algorithm 1, ζ > 0 its Theorem 2, m > 1 its remark after eq. (2).
+
+Departures, each a named option whose first value is the printed form (``docs/algorithm1.md``, ``docs/practical.md``):
+
+- ``cap`` "H" | "H-h+1", with which a step of the proof holds that fails with H;
+- ``lower_clip`` off | on: Q at least 0, which the proofs use;
+- ``utility_bonus`` 1 | c: the utilities' β is cβ;
+- ``bonus`` "constant" | "span": β times the spread of V_{j,h+1} over the next states seen (at least ``span_floor``);
+- ``dual_estimate`` "optimistic" | "plain": the dual step uses the same regression without bonus, evaluated beside the
+  others; where there is no data at all it is worth ``dual_prior`` of the cap;
+- ``damping`` off | on: the dual's gain halves when b − V_g changes sign;
+- ``alpha_schedule``, ``eta_schedule`` "fixed" | "anytime": α_k = α√k and η_k = η/√k, which need no K.
 
 References:
     Ghosh, Zhou, Shroff. Provably Efficient Model-Free Constrained RL with Linear Function Approximation. NeurIPS 2022.
@@ -29,16 +38,17 @@ from numpy.typing import ArrayLike, NDArray
 from noregret import presets
 from noregret.features import is_one_hot
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.gram import OneHotGram, TableGram, estimate, learn, one_hot_gram, table_gram
+from noregret.kernels.gram import OneHotGram, TableGram, estimate, learn, one_hot_gram, spread, table_gram
+from noregret.kernels.jit import jit
 from noregret.kernels.softmax import soft_max
-from noregret.kernels.steps import dual_step
+from noregret.kernels.steps import adaptive_dual_step
 from noregret.learners.base import Learner, register
 from noregret.presets import PARAMETERS
 from noregret.problems.base import Array, Spec, check_features
 
 
 class PrimalDualState(NamedTuple):
-    """What the next episode needs. J = 1 + m objectives: the reward, then the utilities."""
+    """What the next episode needs. J objectives: the reward, m utilities, and with a plain dual estimate these once more."""
 
     gram: Any  # OneHotGram or TableGram: Λ and the data
     Q: Array  # (H,J,S,A)
@@ -49,24 +59,58 @@ class PrimalDualState(NamedTuple):
     available: NDArray[np.bool_]  # (H,S,A)
     cap: Array  # (H,)
     floor: float  # 0, or −∞ without the lower clip
-    beta: float
+    beta: Array  # (J,) β of each objective; of the plain ones prior·√λ, to be multiplied by the cap
+    bonus: Array  # (J,) scratch: β of this step
+    span_floor: float  # least spread that β is multiplied by; negative for a constant β
     alpha: float
     eta: float
     xi: float
+    k: NDArray[np.int64]  # (1,) episodes so far
+    alpha_anytime: bool
+    eta_anytime: bool
+    damping: bool
+    gain: Array  # (m,) of the dual step
+    lack: Array  # (m,) last b − V_g
 
 
 def plan(state: Any) -> None:
     """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max."""
     gram, Q, V, policy = state.gram, state.Q, state.V, state.policy
+    alpha = state.alpha * pace(state.k[0], state.alpha_anytime)
     for h in range(len(Q) - 1, -1, -1):  # l. 4
-        estimate(gram, h, V, state.beta, state.floor, state.cap[h], Q)  # l. 5-9
-        soft_max(Q, h, gram.active, gram.actives[h], state.Y, state.alpha, state.available, policy, V)  # l. 10-12
+        step_bonus(state, h)  # β, of this step where it depends on the data
+        estimate(gram, h, V, state.bonus, state.floor, state.cap[h], Q)  # l. 5-9
+        soft_max(Q, h, gram.active, gram.actives[h], state.Y, alpha, state.available, policy, V)  # l. 10-12
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """Alg. 1, l. 13-16: take in the episode; the dual step uses the V_g that the episode was planned with."""
     learn(state.gram, states, actions, observed)  # l. 5 of the next episode
-    dual_step(state.Y, state.b, state.V, states[0], state.eta, state.xi)  # l. 16
+    eta = state.eta / pace(state.k[0], state.eta_anytime)
+    first = state.V.shape[1] - len(state.Y)  # the objectives that the dual looks at: the last m
+    adaptive_dual_step(
+        state.Y, state.b, state.V, first, states[0], eta, state.xi, state.damping, state.gain, state.lack
+    )  # l. 16
+    state.k[0] += 1
+
+
+@jit
+def pace(k: int, anytime: bool) -> float:
+    """√k for the anytime schedule (k counts from 0), else 1."""
+    return np.sqrt(k + 1.0) if anytime else 1.0
+
+
+@jit
+def step_bonus(state: Any, h: int) -> None:
+    """Fill ``state.bonus`` with the β of each objective at step h."""
+    m = len(state.Y)
+    for j in range(len(state.bonus)):
+        scale = 1.0
+        if j > m:
+            scale = state.cap[h]
+        elif state.span_floor >= 0.0:
+            scale = max(spread(state.gram, h, state.V, j), state.span_floor)
+        state.bonus[j] = state.beta[j] * scale
 
 
 @register
@@ -99,9 +143,13 @@ class PrimalDualLSVI(Learner):
             vars(constants) | {"features": "one-hot" if one_hot else f"table, d={d}"},
             explain,
         )
-        J, lam = 1 + m, constants.lam
+        plain = constants.dual_estimate == "plain"
+        J, lam = 1 + (2 * m if plain else m), constants.lam
         gram: OneHotGram | TableGram
-        gram = one_hot_gram(H, S, A, J, lam) if one_hot or phi is None else table_gram(phi, H, J, lam)
+        gram = one_hot_gram(H, S, A, 1 + m, lam) if one_hot or phi is None else table_gram(phi, H, 1 + m, lam, J)
+        beta = np.full(J, constants.beta * constants.utility_bonus)
+        beta[0] = constants.beta
+        beta[1 + m :] = constants.dual_prior * np.sqrt(lam)
         self._state = state = PrimalDualState(  # l. 1
             gram=gram,
             Q=np.zeros((H, J, S, A)),
@@ -112,14 +160,25 @@ class PrimalDualLSVI(Learner):
             available=spec.available.copy(),
             cap=np.full(H, float(H)) if constants.cap == "H" else np.arange(H, 0.0, -1.0),
             floor=0.0 if constants.lower_clip else -np.inf,
-            beta=constants.beta,
+            beta=beta,
+            bonus=np.zeros(J),
+            span_floor=constants.span_floor if constants.bonus == "span" else -1.0,
             alpha=constants.alpha,
             eta=constants.eta,
             xi=constants.xi,
+            k=np.zeros(1, dtype=np.int64),
+            alpha_anytime=constants.alpha_schedule == "anytime",
+            eta_anytime=constants.eta_schedule == "anytime",
+            damping=constants.damping,
+            gain=np.ones(m),
+            lack=np.zeros(m),
         )
         # A state never visited at a step keeps these values: only its bonus counts, and ties give the uniform policy.
         state.policy[:] = spec.available / spec.available.sum(axis=2, keepdims=True)
-        state.Q[:] = np.minimum(constants.beta / np.sqrt(lam), state.cap)[:, None, None, None]
+        for h in range(H):
+            for j in range(J):
+                scale = state.cap[h] if j > m else constants.span_floor if constants.bonus == "span" else 1.0
+                state.Q[h, j] = min(beta[j] * scale / np.sqrt(lam), state.cap[h])
         state.V[:H] = state.Q[..., 0]
 
 

@@ -1,0 +1,85 @@
+"""The options of ``primal-dual-lsvi`` that depart from Algorithm 1, written as slowly and plainly as the algorithm itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from reference.algorithm1 import Episode, Plan, ReferenceAlgorithm1, softmax
+
+
+class ReferencePractical(ReferenceAlgorithm1):
+    """Algorithm 1 with a bonus by span, a plain dual estimate, damping and anytime schedules."""
+
+    def __init__(
+        self,
+        phi: ArrayLike,
+        H: int,
+        b: ArrayLike,
+        *,
+        utility_bonus: float = 1.0,
+        bonus: str = "constant",
+        span_floor: float = 0.0,
+        dual_estimate: str = "optimistic",
+        dual_prior: float = 0.0,
+        damping: bool = False,
+        alpha_schedule: str = "fixed",
+        eta_schedule: str = "fixed",
+        **printed: Any,
+    ) -> None:
+        super().__init__(phi, H, b, **printed)
+        self.utility_bonus, self.bonus, self.span_floor = utility_bonus, bonus, span_floor
+        self.dual_estimate, self.dual_prior, self.damping = dual_estimate, dual_prior, damping
+        self.alpha_schedule, self.eta_schedule = alpha_schedule, eta_schedule
+        self.gain, self.lack = np.ones(self.m), np.zeros(self.m)
+
+    def plan(self) -> Plan:
+        if self.last is not None:
+            return self.last
+        H, m, phi = self.H, self.m, self.phi
+        S, A, d = phi.shape
+        k = len(self.episodes) + 1
+        alpha = self.alpha * (np.sqrt(k) if self.alpha_schedule == "anytime" else 1.0)
+        Q, V = np.zeros((1 + 2 * m, H, S, A)), np.zeros((1 + 2 * m, H + 1, S))  # r, utilities, and these without a bonus
+        policy = np.zeros((H, S, A))
+        for h in reversed(range(H)):
+            features = np.array([phi[e.states[h], e.actions[h]] for e in self.episodes]).reshape(-1, d)
+            Lambda_inv = np.linalg.inv(self.lam * np.eye(d) + features.T @ features)
+            for j in range(1 + 2 * m):
+                i = j - 1 if j <= m else j - m - 1
+                seen = [V[j, h + 1, e.states[h + 1]] for e in self.episodes]
+                observed = [e.rewards[h] if j == 0 else e.utilities[i, h] for e in self.episodes]
+                w = Lambda_inv @ features.T @ (np.array(observed) + np.array(seen))
+                if j > m:
+                    beta = self.dual_prior * (H if self.cap == "H" else H - h) * np.sqrt(self.lam)
+                else:
+                    beta = self.beta * (self.utility_bonus if j else 1.0)
+                    if self.bonus == "span":
+                        beta *= max(max(seen) - min(seen) if seen else 0.0, self.span_floor)
+                for s in range(S):
+                    for a in range(A):
+                        norm = np.sqrt(phi[s, a] @ Lambda_inv @ phi[s, a])
+                        Q[j, h, s, a] = self.clip(w @ phi[s, a] + beta * norm, h)
+            for s in range(S):
+                composite = Q[0, h, s] + sum(self.Y[i] * Q[1 + i, h, s] for i in range(m))
+                policy[h, s] = softmax(composite, alpha, self.available[h, s])
+                V[:, h, s] = Q[:, h, s] @ policy[h, s]
+        self.dual_values = V[1 + m :] if self.dual_estimate == "plain" else V[1 : 1 + m]
+        self.last = Plan(Q[0], Q[1 : 1 + m], V[0], V[1 : 1 + m], policy)
+        return self.last
+
+    def observe(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike) -> None:
+        self.plan()
+        x = np.array(states)
+        eta = float(self.eta) / (np.sqrt(len(self.episodes) + 1) if self.eta_schedule == "anytime" else 1.0)
+        for i in range(self.m):
+            lack = self.b[i] + float(self.zeta) - self.dual_values[i, 0, x[0]]
+            if self.damping:
+                turned = lack * self.lack[i] < 0
+                self.gain[i] = max(self.gain[i] / 2, 1e-4) if turned else min(self.gain[i] * 1.5, 1.0)
+            self.lack[i] = lack
+            self.Y[i] = max(min(self.Y[i] + self.gain[i] * eta * lack, float(self.xi)), 0.0)
+        self.episodes.append(Episode(x, np.array(actions), np.array(rewards), np.array(utilities)))
+        self.last = None
