@@ -7,7 +7,7 @@
 
 What a user gives replaces the preset's number, and is used as the paper uses it: a given α or η is constant in k, a given β is
 the constant bonus of reward and utility and the dual looks at V_g with that bonus, unless the option that departs from it is
-given too. So with all numbers given every preset is Algorithm 1 to the letter, but for ``cap`` and ``lower_clip``.
+given too. So with β, α and η given every preset is Algorithm 1 to the letter, but for ``cap`` and ``lower_clip``.
 """
 
 from __future__ import annotations
@@ -134,11 +134,11 @@ def _practical(c: Choices, *, H: int, K: int, scale: float, ruled: bool) -> floa
         )
         c.offer("dual_estimate", "plain", "the dual follows the estimate, not its optimism")
         c.offer("dual_prior", 0.5, "what was never tried gives half of the cap")
-    c.offer(
-        "zeta",
-        min(0.1 * H / math.sqrt(K), gap / 2 if known else math.inf),
-        "0.1·H/√K" + (", at most γ/2" if known else ""),
-    )
+    if c.gave("beta") or c.gave("eta"):
+        c.offer("zeta", 0.0, "no tightening")
+    else:
+        zeta = min(0.1 * H / math.sqrt(K), gap / 2 if known else math.inf)
+        c.offer("zeta", zeta, "0.1·H/√K" + (", at most γ/2" if known else ""))
     c.offer("xi", theory.xi(H=H, slater_gap=gap), f"2H/γ, γ={gap:.3g}" + ("" if known else " (unknown; taken as 1/√K)"))
     if not c.gave("eta"):
         c.offer("eta", 1.0, "divided by √k")

@@ -125,8 +125,8 @@ def learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
 def estimate(gram: Any, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
     """Q_j,h(x,a) ← clip(⟨w_j,φ⟩ + β_j‖φ‖, floor, cap) from V_j,h+1, for V (H+1,J,S) and Q (H,J,S,A): Alg. 1, l. 6-9.
 
-    ``beta`` is a number, or one for each objective (J,). There may be more objectives than the 1 + m observed ones: those from 1 + m on are the utilities once more, with a β of
-    their own.
+    ``beta`` is a number, or one for each objective (J,). There may be more objectives than the 1 + m observed ones: those from
+    1 + m on are the utilities once more, with a β of their own.
     """
     _estimate(gram)(gram, h, V, beta, floor, cap, Q)  # type: ignore[misc]
 
