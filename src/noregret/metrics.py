@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from noregret.problems.base import Array
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over trials and its confidence interval, entry by entry."""
+    """A mean (or another statistic) over trials and its confidence interval, entry by entry."""
 
     mean: Array
     low: Array
@@ -62,3 +63,56 @@ def slope(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> float:
     if len(pick) < 2:
         return float("nan")
     return float(np.polyfit(np.log(k[pick]), np.log(y[pick]), 1)[0])
+
+
+def iqm(samples: ArrayLike) -> Array:
+    """The interquartile mean over the first axis: of the middle half, observations on its border counted in part.
+
+    >>> float(iqm([0.0, 1.0, 2.0, 30.0]))
+    1.5
+    """
+    x = np.sort(np.asarray(samples, dtype=np.float64), axis=0)
+    n = len(x)
+    edges = np.clip(np.arange(n + 1), n / 4, 3 * n / 4)
+    return np.asarray(np.tensordot(np.diff(edges) / (n / 2), x, axes=1))
+
+
+def bootstrap_interval(
+    samples: ArrayLike, statistic: Callable[[Array], Array], *, level: float = 0.95, resamples: int = 2000, seed: int = 0
+) -> Interval:
+    """A statistic of one number per trial and its bootstrap interval, bias-corrected and accelerated (Efron 1987).
+
+    ``statistic`` reduces the first axis of an array, as :func:`iqm` does. Where the corrections are not defined (all trials
+    tie, or leaving one out changes nothing) the interval is that of the plain percentiles; with one trial it is the point.
+    """
+    from scipy.special import ndtr, ndtri
+
+    x = np.asarray(samples, dtype=np.float64)
+    n, point = len(x), statistic(x)
+    if n == 1:
+        return Interval(point, point, point)
+    draws = x[np.random.default_rng(seed).integers(0, n, (n, resamples))]
+    spread = statistic(draws)
+    tails = np.array([0.5 - level / 2, 0.5 + level / 2])
+    below = (np.sum(spread < point) + 0.5 * np.sum(spread == point)) / resamples
+    left_out = statistic(np.stack([np.delete(x, i) for i in range(n)], axis=1))
+    deviation = left_out.mean() - left_out
+    cubes, squares = float(np.sum(deviation**3)), float(np.sum(deviation**2))
+    if 0.0 < below < 1.0 and squares > 0.0:
+        bias, acceleration = ndtri(below), cubes / (6.0 * squares**1.5)
+        shifted = bias + ndtri(tails)
+        tails = ndtr(bias + shifted / (1.0 - acceleration * shifted))
+    low, high = np.quantile(spread, tails)
+    return Interval(point, np.asarray(low), np.asarray(high))
+
+
+def bootstrap_band(curves: ArrayLike, *, level: float = 0.95, resamples: int = 1000, seed: int = 0) -> Interval:
+    """The mean over the first axis and the percentile bootstrap interval of each entry, from the same resamples of trials."""
+    x = np.asarray(curves, dtype=np.float64)
+    mean = x.mean(axis=0)
+    if len(x) == 1:
+        return Interval(mean, mean, mean)
+    weights = np.random.default_rng(seed).multinomial(len(x), np.full(len(x), 1 / len(x)), resamples) / len(x)
+    spread = np.tensordot(weights, x, axes=1)
+    low, high = np.quantile(spread, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    return Interval(mean, low, high)

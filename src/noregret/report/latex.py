@@ -1,0 +1,53 @@
+"""A table of numbers for a paper: LaTeX with booktabs."""
+
+from __future__ import annotations
+
+from noregret.metrics import Interval
+from noregret.report.tables import Cell, Table, number
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "γ": r"$\gamma$", "√": r"$\sqrt{}$", "·": r"$\cdot$",
+}  # fmt: skip
+
+
+def latex(table: Table) -> str:
+    """The table as a ``tabular``; its caption and title as comments, for the one who writes the paper to phrase."""
+    text = [any(isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))]
+    lines = [f"% {line}" for line in (table.title, table.caption) if line]
+    lines += [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{tabular}{" + "".join("l" if t else "r" for t in text) + "}",
+        r"\toprule",
+    ]
+    lines += [_row([escape(column) for column in table.columns]), r"\midrule"]
+    lines += [_row([_cell(cell) for cell in row]) for row in table.rows]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def escape(text: str) -> str:
+    r"""Text that LaTeX shows as it is.
+
+    >>> escape("a_b & 5%")
+    'a\\_b \\& 5\\%'
+    """
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+
+
+def _cell(cell: Cell) -> str:
+    if cell is None:
+        return "--"
+    if isinstance(cell, str):
+        return escape(cell)
+    if isinstance(cell, Interval):
+        mean, low, high = (_number(float(v)) for v in (cell.mean, cell.low, cell.high))
+        return f"${mean}$" if low == high else f"${mean}$ [${low}$, ${high}$]"
+    return f"${_number(cell)}$"
+
+
+def _number(value: float) -> str:
+    return number(value).replace(",", "{,}")
+
+
+def _row(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"

@@ -1,0 +1,215 @@
+"""Stored runs as one HTML page that needs no network; plotly draws, and is inlined once.
+
+The page has a summary with intervals, curves with bands, the dual, regret against violation, constants, and how to repeat
+every run.
+
+Runs that differ in seed and trial only are a group. Numbers at the last episode are the interquartile mean and the mean over
+the group, with bootstrap intervals; bands are bootstrap intervals of the mean. Curves are thinned to a grid that is even both
+on a linear and on a logarithmic axis, and to what the page can hold; how many are drawn is said on the page.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noregret import metrics
+from noregret.errors import FileError, InputError, NoRegretError
+from noregret.files import write_whole
+from noregret.metrics import Interval
+from noregret.report.figures import COLOURS
+from noregret.report.tables import number
+from noregret.results import RunResult
+from noregret.store import Group, Store, StoredRun, group, load_runs
+
+#: Groups drawn on one page, and numbers in all their curves: about 3 MB of text beside plotly's 4.8.
+DRAWN, NUMBERS = 120, 300_000
+#: Points of a curve.
+MOST_POINTS, FEWEST_POINTS = 160, 24
+QUANTITIES = ("regret", "hard_regret", "violation", "hard_violation")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A group with its numbers at the last episode."""
+
+    group: Group
+    result: RunResult
+    iqm: dict[str, Interval]
+    mean: dict[str, Interval]
+
+
+def collect(folders: Sequence[str | os.PathLike[str]]) -> tuple[list[StoredRun], dict[str, dict[str, Any]]]:
+    """The finished and the failed runs of some folders; a run that is in several counts once."""
+    runs: dict[str, StoredRun] = {}
+    failed: dict[str, dict[str, Any]] = {}
+    for folder in folders:
+        runs |= {run.id: run for run in load_runs(folder).runs}
+        failed |= Store(folder).failures()
+    if not runs:
+        raise FileError(f"{', '.join(map(str, folders))}: no finished runs; expected a folder that noregret sweep wrote")
+    return list(runs.values()), {id: record for id, record in failed.items() if id not in runs}
+
+
+def rows(runs: Sequence[StoredRun]) -> list[Row]:
+    """The groups of runs with their numbers; a run whose curves are damaged is named in a warning and left out."""
+    made = []
+    for each in group(_sound(runs)):
+        result = each.result()
+        last = {name: getattr(result, name)[:, -1] for name in QUANTITIES}
+        made.append(
+            Row(
+                each,
+                result,
+                {name: metrics.bootstrap_interval(values, metrics.iqm) for name, values in last.items()},
+                {name: metrics.bootstrap_interval(values, _mean) for name, values in last.items()},
+            )
+        )
+    return made
+
+
+def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = None, title: str = "Runs") -> str:
+    """The page as a text."""
+    try:
+        import jinja2
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise NoRegretError(f"the page needs {error.name}, which is not installed: pip install 'noregret[report]'") from None
+    made = rows(runs)
+    template = files("noregret.report").joinpath("page.html").read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    drawn = _drawn(made)
+    # In a script element only "<" can end the text early; JSON may write it otherwise.
+    data = json.dumps(_data(made, drawn), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    constants = sorted({name for row in made for name in row.result.constants})
+    return environment.from_string(template).render(
+        title=title, rows=made, quantities=QUANTITIES, words=_words, cell=_interval, constants=constants, constant=_constant,
+        data=data, plotly=get_plotlyjs(), runs=len(runs), groups=len(made), drawn=len(drawn), failed=failed or {},
+        problems=sorted({row.group.key.problem for row in made}),
+    )  # fmt: skip
+
+
+def write(path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]], title: str | None = None) -> Path:
+    """Write the page of the runs in some folders."""
+    if Path(path).suffix not in (".html", ".htm"):
+        raise InputError(f"{path}: expected a name that ends with .html")
+    runs, failed = collect(folders)
+    text = page(runs, failed, title or f"Runs in {', '.join(Path(folder).name for folder in folders)}")
+    return write_whole(path, lambda file: file.write(text.encode()))
+
+
+def _mean(x: Any) -> Any:
+    return x.mean(axis=0)
+
+
+def _sound(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    kept = []
+    for run in runs:
+        try:
+            run.curves()
+        except FileError as error:
+            warnings.warn(f"{error}; left out", stacklevel=3)
+            continue
+        kept.append(run)
+    return kept
+
+
+def _interval(interval: Interval) -> str:
+    """The point and, as bootstrap intervals are not symmetric, both ends."""
+    point, low, high = (number(float(value)) for value in (interval.mean, interval.low, interval.high))
+    return point if low == high else f"{point} [{low}, {high}]"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, bool | str) or value is None:
+        return "-" if value is None else str(value)
+    return "infinite" if math.isinf(value) else f"{value:.4g}"
+
+
+# --- what the page draws ------------------------------------------------------------------------------------------
+
+
+def _drawn(made: Sequence[Row]) -> list[int]:
+    """The groups whose curves are on the page: of each problem in turn the best, by hard regret and hard violation together."""
+    by_problem: dict[str, list[int]] = {}
+    for i, row in enumerate(made):
+        by_problem.setdefault(row.group.key.problem, []).append(i)
+    for members in by_problem.values():
+        members.sort(key=lambda i: float(made[i].mean["hard_regret"].mean + made[i].mean["hard_violation"].mean))
+    turns = [i for place in range(len(made)) for members in by_problem.values() for i in members[place : place + 1]]
+    return sorted(turns[:DRAWN])
+
+
+def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
+    per_point = sum(3 * (len(QUANTITIES) + made[i].result.dual.shape[2]) for i in drawn)
+    points = int(np.clip(NUMBERS // max(per_point, 1), FEWEST_POINTS, MOST_POINTS))
+    places: dict[str, int] = {}
+    groups = []
+    for i in drawn:
+        row = made[i]
+        key, result = row.group.key, row.result
+        place = places[key.problem] = places.get(key.problem, -1) + 1
+        pick = thin(result.episodes, points)
+        bands = {name: _band(getattr(result, name)[:, pick]) for name in QUANTITIES}
+        duals = [_band(result.dual[:, pick, j]) for j in range(result.dual.shape[2])]
+        groups.append(
+            {
+                "label": row.group.label,
+                "problem": key.problem,
+                "colour": COLOURS[place % (len(COLOURS) - 1)],
+                "dash": ("solid", "dash", "dot", "dashdot")[place // (len(COLOURS) - 1) % 4],
+                "shown": place < len(COLOURS) - 1,
+                "episodes": result.episodes[pick].tolist(),
+                "curves": bands,
+                "duals": duals,
+                "last": {name: [_short(v) for v in (row.mean[name].mean, row.mean[name].low, row.mean[name].high)]
+                         for name in QUANTITIES},
+                "each": {name: [_short(v) for v in getattr(result, name)[:, -1]] for name in ("hard_regret", "hard_violation")},
+            }
+        )  # fmt: skip
+    problems = {}
+    for row in made:
+        first = row.group.runs[0].record
+        problems[row.group.key.problem] = {
+            "dual": [_short(v) for v in first["optimal_dual"]],
+            "constraints": first["constraints"],
+        }
+    return {"problems": problems, "groups": groups}
+
+
+def thin(episodes: Any, points: int) -> Any:
+    """Positions of about ``points`` recorded episodes, half of them even on a linear and half on a logarithmic axis."""
+    n = len(episodes)
+    if n <= points:
+        return np.arange(n)
+    half = points // 2
+    even = np.linspace(0, n - 1, half).round().astype(int)
+    wanted = np.geomspace(episodes[0], episodes[-1], points - half)
+    return np.unique(np.concatenate([even, np.searchsorted(episodes, wanted).clip(0, n - 1)]))
+
+
+def _band(curves: Any) -> dict[str, list[float | None]]:
+    interval = metrics.bootstrap_band(curves)
+    band = {"mean": [_short(v) for v in interval.mean]}
+    if len(curves) > 1:
+        band |= {"low": [_short(v) for v in interval.low], "high": [_short(v) for v in interval.high]}
+    return band
+
+
+def _short(value: Any) -> float | None:
+    """Five digits are more than a screen shows."""
+    number = float(value)
+    return float(f"{number:.5g}") if math.isfinite(number) else None
