@@ -1,14 +1,14 @@
 """Timings as ratios in one run: ``make bench``.
 
-What is compared takes turns in one process, and minima (or medians where said) are taken, so that a busy machine shows up in all sides
-of a ratio alike. One core, compilation excluded, the exact evaluation of every policy played included. Exits with 1
+What is compared takes turns in one process, and minima (or medians where said) are taken, so that a busy machine shows up in
+all sides of a ratio alike. One core, compilation excluded, the exact evaluation of every policy played included. Two targets
+are wall times of an idle machine; as a busy one cannot show them, wall time is printed and CPU time decides. Exits with 1
 when a target is missed.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import statistics
 import subprocess
@@ -18,15 +18,24 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from dense_yardstick import dense_run
 
 import noregret as nr
+from dense_yardstick import dense_run
 from noregret import learners, runner
 from noregret.kernels import world as worlds
 from noregret.problems.base import TabularCMDP
 
 #: Constants of the comparison on the job-scheduling world: exploring, both actions in play.
-CONSTANTS = {"lam": 0.01, "beta": 1.0, "alpha": 6452.0, "eta": 0.00447, "xi": 20.0, "zeta": 0.1, "cap": "H", "lower_clip": False}
+CONSTANTS = {
+    "lam": 0.01,
+    "beta": 1.0,
+    "alpha": 6452.0,
+    "eta": 0.00447,
+    "xi": 20.0,
+    "zeta": 0.1,
+    "cap": "H",
+    "lower_clip": False,
+}
 
 
 class Line(NamedTuple):
@@ -72,8 +81,8 @@ def against_the_yardstick(K: int, rounds: int) -> Line:
 
     def dense(n: int = K) -> tuple[float, float, float]:
         return dense_run(
-            problem.P, problem.r, problem.g_next[0], problem.g[0], problem.b[0], start, n, c["lam"], c["beta"], c["alpha"], c["eta"],
-            c["xi"], c["zeta"], u, v,
+            problem.P, problem.r, problem.g_next[0], problem.g[0], problem.b[0], start, n, c["lam"], c["beta"], c["alpha"],
+            c["eta"], c["xi"], c["zeta"], u, v,
         )  # fmt: skip
 
     short = 200  # later on, roundings near a tie may send the two different ways
@@ -123,29 +132,42 @@ def optimum(m: int) -> Line:
 
 
 def start(rounds: int) -> Line:
-    """The command line on a short run, compiled code found on disk."""
+    """The command line on a short run, compiled code found on disk; the least of the turns, CPU and wall."""
     command = [sys.executable, "-m", "noregret", "run", "job-scheduling", "--episodes", "100", "--trials", "1"]
     times = []
     for _ in range(rounds + 1):
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command, check=True, capture_output=True)
-        times.append(time.perf_counter() - begin)
-    return Line("warm start of the command line, a run of 100", f"{min(times[1:]):.2f} s", "< 1.5 s", min(times[1:]) < 1.5)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, time.perf_counter() - begin))
+    cpu, wall = (min(column) for column in zip(*times[1:], strict=True))  # the first one may compile
+    return Line(
+        "warm start of the command line, a run of 100",
+        f"{cpu:.2f} s CPU, {wall:.2f} s wall",
+        "< 1.5 s wall when idle; judged by CPU",
+        cpu < 1.5,
+    )
 
 
 def paper() -> list[Line]:
-    """The paper's main run in a process of its own: wall time and peak memory."""
+    """The paper's main run in a process of its own: time and peak memory."""
     code = (
         "import noregret as nr, time; p = nr.problems.load('job-scheduling');"
         "nr.run(p, 'primal-dual-lsvi', preset='paper', episodes=100, trials=2);"
-        "t = time.perf_counter(); nr.run(p, 'primal-dual-lsvi', preset='paper', episodes=200_000, trials=10);"
-        "import resource; print(time.perf_counter() - t, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+        "t, c = time.perf_counter(), time.process_time();"
+        "nr.run(p, 'primal-dual-lsvi', preset='paper', episodes=200_000, trials=10);"
+        "peak = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'));"
+        "print(time.perf_counter() - t, time.process_time() - c, int(peak) / 1024)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    seconds, megabytes = map(float, done.stdout.split())
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    wall, cpu, megabytes = map(float, done.stdout.split())
     return [
-        Line("the paper's run, 10 x 2e5 episodes", f"{seconds:.1f} s on {cores} cores", "about 6 s on 2", seconds < 9.0),
+        Line(
+            "the paper's run, 10 x 2e5 episodes",
+            f"{cpu:.1f} s CPU, {wall:.1f} s wall",
+            "6 s wall on 2 idle cores; judged by CPU < 12 s",
+            cpu < 12.0,
+        ),
         Line("its peak memory", f"{megabytes:.0f} MB", "< 400 MB", megabytes < 400),
     ]
 
@@ -160,7 +182,6 @@ def main() -> int:
     print("|---|---|---|---|")
     for line in lines:
         print(f"| {line.what} | {line.measured} | {line.wanted} | {'yes' if line.met else 'NO'} |")
-    print(f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
     return 0 if all(line.met for line in lines) else 1
 
 

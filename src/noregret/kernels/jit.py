@@ -73,13 +73,13 @@ def _forget_old(folder: Path) -> None:
         pass
 
 
-def jit(function: F, *, cached: bool = True) -> F:
-    """Compile ``function`` without the GIL and keep the result on disk."""
+def jit(function: F, *, cached: bool = True, inline: bool = False) -> F:
+    """Compile ``function`` without the GIL and keep the result on disk; ``inline`` puts it in its callers' place."""
     folder = cache_folder() if cached else None
     config: Any = numba.config  # where the folder is read when a function is decorated
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")
     try:
-        compiled: F = numba.njit(cache=folder is not None, **OPTIONS)(function)
+        compiled: F = numba.njit(cache=folder is not None, inline="always" if inline else "never", **OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
     return compiled

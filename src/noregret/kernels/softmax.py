@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from noregret.kernels.jit import jit
 UNDERFLOW = -745.2
 
 
-@jit
+@partial(jit, inline=True)
 def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, available: Any, policy: Any, V: Any) -> None:
     """π_h(a|s) ∝ exp(α (Q_r + Σ_i Y_i Q_gi)) over the available actions, and V_j,h(s) = Σ_a π_h(a|s) Q_j,h(s,a).
 

@@ -12,6 +12,7 @@ A draw takes the first entry whose cumulative probability exceeds the uniform.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ from noregret.kernels.jit import jit
 from noregret.problems.base import TabularCMDP
 
 Array = NDArray[np.float64]
+
+#: Occupancies below this are passed over: all of them together are far less than one rounding of a value.
+NEGLIGIBLE = 1e-25
 
 
 class World(NamedTuple):
@@ -119,7 +123,7 @@ def draw(cumulative: Any, low: int, high: int, u: float) -> int:
     return low
 
 
-@jit
+@partial(jit, inline=True)
 def play(world: World, policy: Any, u: Any, v: Any, out: Scratch) -> None:
     """Play one episode: fills ``out.states``, ``out.actions`` and ``out.observed``."""
     H, S, A, J = world.mean.shape
@@ -140,7 +144,7 @@ def play(world: World, policy: Any, u: Any, v: Any, out: Scratch) -> None:
         out.states[h + 1] = x
 
 
-@jit
+@partial(jit, inline=True)
 def draw_action(policy: Any, h: int, s: int, v: float) -> int:
     """The first action whose cumulative probability in π_h(·|s) exceeds v, else the last possible one."""
     total = 0.0
@@ -154,7 +158,7 @@ def draw_action(policy: Any, h: int, s: int, v: float) -> int:
     return last
 
 
-@jit
+@partial(jit, inline=True)
 def evaluate(world: World, policy: Any, start: Any, out: Scratch) -> None:
     """The exact values of a policy from ``start``, by one forward pass of occupancies: fills ``out.values``."""
     H, S, A, J = world.mean.shape
@@ -168,12 +172,12 @@ def evaluate(world: World, policy: Any, start: Any, out: Scratch) -> None:
     for h in range(H):
         for s in range(S):
             mass = here[s]
-            if mass == 0.0:
-                continue
             here[s] = 0.0
+            if mass < NEGLIGIBLE:
+                continue
             for a in range(A):
                 weight = mass * policy[h, s, a]
-                if weight == 0.0:
+                if weight < NEGLIGIBLE:
                     continue
                 reward += weight * mean[h, s, a, 0]
                 utility += weight * mean[h, s, a, 1]
@@ -183,8 +187,9 @@ def evaluate(world: World, policy: Any, start: Any, out: Scratch) -> None:
                     continue
                 row = (h * S + s) * A + a
                 if world.dense:
+                    line = chance[row * S : (row + 1) * S]
                     for k in range(S):
-                        there[k] += weight * chance[first[row] + k]
+                        there[k] += weight * line[k]
                 else:
                     for position in range(first[row], first[row + 1]):
                         there[successor[position]] += weight * chance[position]
