@@ -168,7 +168,7 @@ def test_what_a_result_says_of_itself(base: nr.RunResult) -> None:
         ({"seed": -1}, "seed is -1"),
         ({"seed": 0.5}, "seed is 0.5"),
         ({"slater_gap": "guess"}, "slater_gap is 'guess'; expected a number, 'oracle' or None"),
-        ({"name": "primal-dual"}, "did you mean 'primal-dual-lsvi'"),
+        ({"name": "primal-dual-lsvl"}, "did you mean 'primal-dual-lsvi'"),
         ({"problem": PROBLEM.replace(b=[2.999])}, "reach"),
     ],
 )
