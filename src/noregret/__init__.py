@@ -16,28 +16,33 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Agent": "agent",
     "Constraint": "problems.base",
     "InfeasibleError": "errors",
     "NoRegretError": "errors",
     "Optimum": "oracle",
     "RunResult": "results",
+    "LinearCMDP": "problems.linear",
     "TabularCMDP": "problems.base",
     "evaluate": "oracle",
     "load_runs": "store",
     "run": "runner",
     "solve": "oracle",
 }
-_MODULES = ("features", "learners", "metrics", "oracle", "problems", "theory")
+_MODULES = ("features", "gym", "learners", "metrics", "oracle", "problems", "theory")
 
 __all__ = [
+    "Agent",
     "Constraint",
     "InfeasibleError",
+    "LinearCMDP",
     "NoRegretError",
     "Optimum",
     "RunResult",
     "TabularCMDP",
     "evaluate",
     "features",
+    "gym",
     "learners",
     "load_runs",
     "metrics",
@@ -49,10 +54,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from noregret import features, learners, metrics, oracle, problems, theory
+    from noregret import features, gym, learners, metrics, oracle, problems, theory
+    from noregret.agent import Agent
     from noregret.errors import InfeasibleError, NoRegretError
     from noregret.oracle import Optimum, evaluate, solve
     from noregret.problems.base import Constraint, TabularCMDP
+    from noregret.problems.linear import LinearCMDP
     from noregret.results import RunResult
     from noregret.runner import run
     from noregret.store import load_runs

@@ -1,0 +1,370 @@
+"""The object a user holds: an environment, features and a learner, with learn, predict, evaluate, save and load.
+
+    agent = nr.Agent(env, features=..., limit=2.0, reward_range=(-1, 0), episodes=2000)
+    agent.learn(2000)
+    print(agent.evaluate(100))
+    action = agent.predict(observation, step=0)
+
+Episode k resets the environment with a seed made from (seed, k) and draws its actions from another, so learning K episodes
+and K more is learning 2K, bit for bit, if the total is given as ``episodes`` or left out: then constants that depend on K are
+those of the next power of two, at least 1024 (a schedule without an end).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret import adequacy, agent_files, learners
+from noregret.episodes import Episode, play
+from noregret.errors import InputError
+from noregret.features import FeatureMap, OneHot, Table, Transformer
+from noregret.features.transformer import is_fitted
+from noregret.gym import LinearEnv, Objectives, TabularEnv, World, make_env, sample_states
+from noregret.kernels.world import draw_action
+from noregret.learners.continuous import DensePrimalDualLSVI
+from noregret.metrics import mean_interval
+from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.checks import integer
+from noregret.problems.continuous import ContinuousSpec
+from noregret.problems.linear import LinearCMDP
+
+#: Without a total, constants are at first those of this many episodes.
+FIRST_TOTAL = 1024
+#: Observations kept to recognise the feature map by.
+PROBES = 16
+
+
+class Record(NamedTuple):
+    """One episode learned from, in raw units."""
+
+    episode: int
+    reward: float
+    values: Array
+    length: int
+
+
+class Callback:
+    """What :meth:`Agent.learn` calls; return False from ``on_episode`` to stop. A plain function serves as ``on_episode``."""
+
+    def on_start(self, agent: Agent) -> None:
+        """Before the first episode of a call to learn."""
+
+    def on_episode(self, agent: Agent, record: Record) -> bool | None:
+        """After each episode."""
+
+    def on_end(self, agent: Agent) -> None:
+        """After the last one, also when stopped."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Means of raw totals over fresh episodes, with 95% intervals (low, mean, high)."""
+
+    episodes: int
+    reward: tuple[float, float, float]
+    values: tuple[tuple[float, float, float], ...]
+    limits: tuple[float, ...]
+    names: tuple[str, ...]
+    costs: bool
+    satisfied: tuple[bool, ...]  # whether the mean meets its limit
+    rewards: Array  # (n,)
+    totals: Array  # (n,m)
+
+    def __str__(self) -> str:
+        """A few lines."""
+        lines = [f"reward {self.reward[1]:.4g} [{self.reward[0]:.4g}, {self.reward[2]:.4g}] over {self.episodes} episodes"]
+        for name, (low, mean, high), limit, good in zip(self.names, self.values, self.limits, self.satisfied, strict=True):
+            sense = "at most" if self.costs else "at least"
+            lines.append(f"{name} {mean:.4g} [{low:.4g}, {high:.4g}], {sense} {limit:.4g}: {'met' if good else 'not met'}")
+        return "\n".join(lines)
+
+
+class Agent:
+    """Learns to act in an environment under a constraint on a long-run total.
+
+    Args:
+        env: a Gymnasium environment or its id, or a problem of noregret.
+        learner: "primal-dual-lsvi" or "lsvi-ucb".
+        features: a feature map, or a scikit-learn transformer (fitted on random play here if it is not); None is one-hot for
+            discrete observations and a problem's own features for a problem.
+        threshold: the least raw total of each utility; or
+        limit: the most raw total of each cost. A problem brings its own.
+        episodes: how many will be learned in all, or None for a schedule without an end.
+        horizon: H; None for that of the environment's time limit or of the problem.
+        seed: of everything random.
+        reward_range: (low, high) of raw rewards.
+        utility_range: (low, high) of raw utilities or costs, or one for each.
+        utility, reward_weights, utility_weights, overrun: see :mod:`noregret.gym.world`.
+        constraint_names: one for each constraint.
+        bound: on the norm of a transformer's features, where none is proven.
+        preset, slater_gap, params: of the learner, e.g. ``replan="doubling"``, ``merge_tol=0.01``, ``beta=0.3``.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        learner: str = "primal-dual-lsvi",
+        *,
+        features: Any = None,
+        threshold: ArrayLike | None = None,
+        limit: ArrayLike | None = None,
+        episodes: int | None = None,
+        horizon: int | None = None,
+        seed: int = 0,
+        reward_range: Sequence[float] = (0.0, 1.0),
+        utility_range: Any = (0.0, 1.0),
+        utility: str | Callable[..., Any] | None = None,
+        reward_weights: ArrayLike | None = None,
+        utility_weights: ArrayLike | None = None,
+        overrun: str = "error",
+        constraint_names: Sequence[str] = (),
+        bound: float | None = None,
+        preset: str = "practical",
+        slater_gap: float | None = None,
+        **params: Any,
+    ) -> None:
+        env = _environment(env)
+        inner = getattr(env, "unwrapped", env)
+        if isinstance(inner, TabularEnv | LinearEnv):
+            horizon = horizon or inner.problem.horizon
+            if threshold is None and limit is None:
+                threshold, utility = inner.problem.b, utility or "utility"
+                constraint_names = constraint_names or inner.problem.constraint_names
+        objectives = Objectives.make(
+            _horizon(env, horizon), threshold=threshold, limit=limit, reward_range=reward_range, utility_range=utility_range,
+            names=constraint_names,
+        )  # fmt: skip
+        world = World(
+            env, objectives, utility=utility, reward_weights=reward_weights, utility_weights=utility_weights, overrun=overrun
+        )
+        seed = integer("seed", seed, 0)
+        chosen = _features(features, world, objectives.horizon, seed, bound)
+        options = {"preset": preset, "slater_gap": slater_gap, **params}
+        self._set_up(world, objectives, learner, chosen, episodes, seed, options)
+
+    def _set_up(
+        self, world: World | None, objectives: Objectives, learner: str, features: Any, episodes: int | None, seed: int,
+        options: dict[str, Any],
+    ) -> None:  # fmt: skip
+        if episodes is not None:
+            integer("episodes", episodes, 1)
+        self.world, self.objectives, self.features, self.seed = world, objectives, features, seed
+        self.total, self.learner_name, self.options = episodes, learner, options
+        self.spec = ContinuousSpec(objectives.horizon, objectives.thresholds, features, objectives.names, objectives.absorbing)
+        made = learners.make(learner, self.spec, episodes=episodes or FIRST_TOTAL, **options)
+        assert isinstance(made, DensePrimalDualLSVI)
+        self.learner = made
+        self.rewards: list[float] = []
+        self.values: list[Array] = []
+        self.lengths: list[int] = []
+        self.probes: list[NDArray[Any]] = []
+        self._predictions = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes were learned from."""
+        return len(self.rewards)
+
+    # --- learning ------------------------------------------------------------------------------------------------------
+
+    def learn(
+        self, episodes: int, callback: Callback | Callable[[Agent, Record], Any] | None = None, progress_bar: bool = True
+    ) -> Agent:
+        """Learn from ``episodes`` more episodes. An episode that fails is not counted and leaves the learner as it was."""
+        integer("episodes", episodes, 1)
+        world = self._need_world("learn")
+        hooks = callback if isinstance(callback, Callback) else _Plain(callback)
+        hooks.on_start(self)
+        try:
+            with agent_files.bar(episodes, progress_bar, self._notice()) as show:
+                for _ in range(episodes):
+                    record = self._one(world)
+                    show(record)
+                    if hooks.on_episode(self, record) is False:
+                        break
+        finally:
+            hooks.on_end(self)
+        return self
+
+    def _one(self, world: World) -> Record:
+        k = self.episodes
+        if self.total is None:
+            self.learner.retune(max(FIRST_TOTAL, 1 << k.bit_length()))
+        episode = play(world, self.learner, *_seeds(self.seed, 0, k, self.objectives.horizon))
+        self.learner.observe_rows(episode.rows, episode.actions, episode.observed)
+        self.rewards.append(episode.reward)
+        self.values.append(episode.values)
+        self.lengths.append(len(episode.actions))
+        if len(self.probes) < PROBES:
+            self.probes += [np.asarray(x) for x in episode.observations[: PROBES - len(self.probes)]]
+        return Record(k, episode.reward, episode.values, len(episode.actions))
+
+    # --- acting --------------------------------------------------------------------------------------------------------
+
+    def predict(self, obs: Any, step: int, deterministic: bool = False) -> int:
+        """An action for an observation at a step 0..H-1; drawn from the policy, or its likeliest if ``deterministic``."""
+        integer("step", step, 0, self.objectives.horizon - 1)
+        policy = self.probabilities(obs, step)
+        if deterministic:
+            return int(policy.argmax())
+        return int(draw_action(policy[None, None], 0, 0, self._predictions.random()))
+
+    def probabilities(self, obs: Any, step: int) -> Array:
+        """π_step(·|obs), (A,)."""
+        return np.asarray(self.learner.current().chances(step, self.learner.encode(step, obs)[None])[0])
+
+    def evaluate(self, episodes: int = 100, deterministic: bool = False) -> Evaluation:
+        """Play fresh episodes with the policy as it is, stochastic unless asked otherwise, and learn nothing."""
+        integer("episodes", episodes, 1)
+        played = self._fresh(episodes, 1, deterministic)
+        rewards, totals = np.array([e.reward for e in played]), np.array([e.values for e in played])
+        r, v = mean_interval(rewards), mean_interval(totals)
+        return Evaluation(
+            episodes=episodes, reward=(float(r.low), float(r.mean), float(r.high)),
+            values=tuple((float(a), float(b), float(c)) for a, b, c in zip(v.low, v.mean, v.high, strict=True)),
+            limits=self.objectives.limits, names=self.objectives.names, costs=self.objectives.costs,
+            satisfied=tuple(bool(x) for x in self.objectives.meets(v.mean)), rewards=rewards, totals=totals,
+        )  # fmt: skip
+
+    def adequacy(self, episodes: int = 200) -> adequacy.Adequacy:
+        """Whether the features are good enough, judged by fresh episodes; see :mod:`noregret.adequacy`."""
+        return adequacy.assess(self.learner, self._fresh(integer("episodes", episodes, 1), 2, False))
+
+    def _fresh(self, n: int, purpose: int, deterministic: bool) -> list[Episode]:
+        world, H = self._need_world("evaluate"), self.objectives.horizon
+        return [play(world, self.learner, *_seeds(self.seed, purpose, i, H), deterministic) for i in range(n)]
+
+    def summary(self) -> str:
+        """What the agent is and how far it has come, in a few lines."""
+        o, n = self.objectives, min(100, self.episodes)
+        sense = "at most" if o.costs else "at least"
+        limits = "; ".join(f"{name} {sense} {limit:g}" for name, limit in zip(o.names, o.limits, strict=True))
+        total = "no end" if self.total is None else str(self.total)
+        lines = [
+            f"{self.learner_name} ({self.learner.preset}), H={o.horizon} A={self.spec.n_actions} d={self.spec.dimension}",
+            f"features: {self.features.describe()}",
+            f"constraint: {limits}",
+            f"episodes: {self.episodes} of {total}; plans: {self.learner.replans}; "
+            f"dual: {np.round(self.learner.dual, 4).tolist()}",
+            f"states kept: at most {int(self.learner.kept.max())} a step; {self._notice()}",
+        ]
+        if n:
+            recent = np.mean(self.values[-n:], axis=0)
+            lines.append(f"last {n} episodes: reward {np.mean(self.rewards[-n:]):.4g}, {np.round(recent, 4).tolist()}")
+        return "\n".join(lines)
+
+    def _notice(self) -> str:
+        return f"this run will need at most {self.learner.memory_bound() / 1e9:.2g} GB"
+
+    def _need_world(self, what: str) -> World:
+        if self.world is None:
+            raise InputError(f"the agent has no environment to {what} in; pass env= to Agent.load")
+        return self.world
+
+    # --- files ---------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything but the environment and the feature map to one .npz file, with JSON inside, whole or not at all."""
+        agent_files.write(path, self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, features: Any = None, env: Any = None, **world: Any) -> Agent:
+        """Read an agent back.
+
+        Args:
+            path: what :meth:`save` wrote.
+            features: the same feature map; verified on observations stored in the file. None where it was one-hot.
+            env: the environment, to learn on or evaluate; not needed to predict.
+            world: ``utility``, ``reward_weights``, ``utility_weights``, ``overrun`` as at construction.
+        """
+        meta, arrays = agent_files.read(path)
+        objectives = Objectives.from_plain(meta["objectives"])
+        if features is None and meta["one_hot"]:
+            features = OneHot(*meta["one_hot"])
+        if hasattr(features, "transform"):
+            features = Transformer(features, n_actions=meta["n_actions"], bound=meta["bound"])
+        if features is None or not hasattr(features, "encode"):
+            raise InputError(f"features is {features!r}; expected the feature map the agent was made with ({meta['features']})")
+        agent = cls.__new__(cls)
+        there = None
+        if env is not None:
+            env = _environment(env)
+            if isinstance(getattr(env, "unwrapped", env), TabularEnv | LinearEnv) and not objectives.costs:
+                world.setdefault("utility", "utility")
+            there = World(env, objectives, **world)
+        agent._set_up(there, objectives, meta["learner"], features, meta["episodes"], meta["seed"], meta["options"])
+        agent_files.fill(path, agent, meta, arrays)
+        return agent
+
+
+class _Plain(Callback):
+    """A function as a callback."""
+
+    def __init__(self, function: Callable[[Agent, Record], Any] | None) -> None:
+        if function is not None and not callable(function):
+            raise InputError(f"callback is {function!r}; expected a function or a noregret.agent.Callback")
+        self.function = function
+
+    def on_episode(self, agent: Agent, record: Record) -> bool | None:
+        return None if self.function is None else self.function(agent, record)
+
+
+def _seeds(seed: int, purpose: int, k: int, H: int) -> tuple[int, Array]:
+    """The environment's seed of episode k, and the uniforms that draw its actions; learning, evaluation, adequacy differ."""
+    world, own = (np.random.SeedSequence(seed, spawn_key=(purpose, k, i)) for i in (0, 1))
+    return int(world.generate_state(1)[0]) & 0x7FFFFFFF, np.random.default_rng(own).random(H)
+
+
+def _environment(env: Any) -> Any:
+    if isinstance(env, TabularCMDP | LinearCMDP):
+        return make_env(env)
+    if isinstance(env, str):
+        import gymnasium
+
+        return gymnasium.make(env)
+    if not (hasattr(env, "reset") and hasattr(env, "step") and hasattr(env, "action_space")):
+        raise InputError(f"env is {env!r}; expected a Gymnasium environment, its id, or a problem")
+    return env
+
+
+def _horizon(env: Any, horizon: int | None) -> int:
+    if horizon is None:
+        horizon = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+        layer = env
+        while layer is not None:  # a TimeLimit put on by hand is not in the spec
+            limit = getattr(layer, "_max_episode_steps", None)
+            horizon = limit if limit is not None else horizon
+            layer = layer.__dict__.get("env")
+    if horizon is None:
+        raise InputError("horizon is None and the environment has no time limit; expected horizon=, the steps of an episode")
+    return integer("horizon", horizon, 1)
+
+
+def _features(features: Any, world: World, horizon: int, seed: int, bound: float | None) -> Any:
+    env, A = world.env, world.n_actions
+    if features is None:
+        inner = getattr(env, "unwrapped", env)
+        if isinstance(inner, LinearEnv):
+            return inner.problem.features
+        if isinstance(inner, TabularEnv) and inner.problem.features is not None:
+            return Table(inner.problem.features)
+        if hasattr(env.observation_space, "n"):
+            return OneHot(int(env.observation_space.n), A)
+        raise InputError(
+            f"features is None; observations of {env.observation_space} need a feature map, e.g. noregret.features.Fourier, "
+            f"TileCoding, or a scikit-learn transformer such as RBFSampler"
+        )
+    if hasattr(features, "transform"):
+        sample = None if is_fitted(features) else sample_states(env, seed=seed, steps=horizon)
+        features = Transformer(features, n_actions=A, sample=sample, bound=bound)
+    if not (isinstance(features, FeatureMap) or hasattr(features, "encode")):
+        raise InputError(f"features is {features!r}; expected a feature map of noregret.features or a scikit-learn transformer")
+    if features.n_actions != A:
+        raise InputError(f"features are for {features.n_actions} actions; expected {A}, as the environment has")
+    return features

@@ -1,0 +1,124 @@
+"""Agents on disk: one .npz of plain arrays, one of them JSON text; no pickle. And the progress bar of learning."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.errors import FileError, InputError
+from noregret.features import OneHot, Transformer
+from noregret.features.base import show
+from noregret.files import write_whole
+
+#: Of the file's layout; read() refuses others.
+FORMAT = 1
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def write(path: str | os.PathLike[str], agent: Any) -> None:
+    """Write an agent."""
+    f = agent.features
+    meta = {
+        "format": FORMAT,
+        "learner": agent.learner_name,
+        "options": agent.options,
+        "episodes": agent.total,
+        "seed": agent.seed,
+        "objectives": agent.objectives.plain(),
+        "features": f.describe(),
+        "one_hot": [f.width, f.n_actions] if isinstance(f, OneHot) else None,
+        "bound": f.bound if isinstance(f, Transformer) else None,
+        "n_actions": f.n_actions,
+    }
+    try:
+        text = json.dumps(meta)
+    except TypeError as error:
+        raise InputError(f"options {agent.options!r} cannot be saved: {error}") from None
+    m = agent.spec.n_constraints
+    probes = np.array(agent.probes) if agent.probes else np.zeros((0,))
+    arrays: Arrays = {
+        "meta": np.frombuffer(text.encode(), dtype=np.uint8),
+        "rewards": np.array(agent.rewards, dtype=np.float64),
+        "values": np.array(agent.values, dtype=np.float64).reshape(-1, m),
+        "lengths": np.array(agent.lengths, dtype=np.int64),
+        "probes": probes,
+        "probe_rows": f.encode(probes) if len(probes) else np.zeros((0,)),
+    }
+    arrays |= {f"state.{key}": value for key, value in agent.learner.state().items()}
+    write_whole(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """What :func:`write` wrote: the JSON and the arrays."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {key: file[key] for key in file.files}
+        meta = json.loads(arrays.pop("meta").tobytes().decode())
+    except FileNotFoundError:
+        raise FileError(f"{path}: no such file") from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        raise FileError(f"{path}: not an agent that noregret saved: {' '.join(str(error).split())}") from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        found = meta.get("format") if isinstance(meta, dict) else None
+        raise FileError(f"{path}: has format {found!r}; expected {FORMAT}")
+    return meta, arrays
+
+
+def fill(path: str | os.PathLike[str], agent: Any, meta: dict[str, Any], arrays: Arrays) -> None:
+    """Put the arrays of a file into an agent that was set up from its JSON; the features must be the same."""
+    try:
+        probes, rows = arrays["probes"], arrays["probe_rows"]
+        rewards, values, lengths = arrays["rewards"], arrays["values"], arrays["lengths"]
+    except KeyError as error:
+        raise FileError(f"{path}: entry {error} is missing") from None
+    if agent.features.n_actions != meta["n_actions"]:
+        raise InputError(f"features are for {agent.features.n_actions} actions; expected {meta['n_actions']}")
+    if len(probes):
+        found = agent.features.encode(probes)
+        if found.shape != rows.shape:
+            raise InputError(f"features have shape {found.shape[1:]}; expected {rows.shape[1:]} ({meta['features']})")
+        off = np.abs(found - rows).max(axis=(1, 2))
+        if off.max() > 1e-9:
+            i = int(off.argmax())
+            raise InputError(
+                f"features differ from those the agent learned with: by {off[i]:.3g} at observation {show(probes[i])}; "
+                f"expected {meta['features']}"
+            )
+    state = {key[6:]: value for key, value in arrays.items() if key.startswith("state.")}
+    agent.learner.restore(state)
+    agent.rewards, agent.values = rewards.tolist(), list(values)
+    agent.lengths, agent.probes = lengths.tolist(), list(probes)
+
+
+@contextmanager
+def bar(total: int, wanted: bool, notice: str) -> Iterator[Callable[[Any], None]]:
+    """A progress bar on standard error when that is a terminal, after a line that says what memory the run will need."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda record: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console, begin, done = Console(stderr=True), time.perf_counter(), 0
+    console.print(notice)
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("episodes", total=total, note="")
+
+        def show_record(record: Any) -> None:
+            nonlocal done
+            done += 1
+            rate = done / (time.perf_counter() - begin)
+            progress.update(task, completed=done, note=f"reward {record.reward:.3g}, {rate:,.0f} episodes/s")
+
+        yield show_record

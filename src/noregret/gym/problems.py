@@ -1,0 +1,123 @@
+"""Our problems as Gymnasium environments.
+
+A step returns the usual five, ``info["utility"]`` (m,) and ``info["cost"]`` = 1 - utility (a number when m = 1), both in
+[0,1]. An episode ends by truncation after H steps. Where a problem has action masks, ``info["action_mask"]`` shows the next
+one; an action that is not available leaves the state as it is and earns nothing. The uniforms of an episode are drawn at its
+reset, laid out as in :mod:`noregret.kernels.world`, so that the compiled world can be fed the same numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from noregret.errors import InputError
+from noregret.kernels import world as worlds
+from noregret.problems import load
+from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.linear import LinearCMDP
+
+
+class _ProblemEnv(gymnasium.Env[Any, Any]):
+    """What both kinds share: the count of steps and what a step returns."""
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
+
+    def __init__(self, problem: Any, render_mode: str | None = None) -> None:
+        self.problem, self.render_mode = problem, render_mode
+        self.action_space = spaces.Discrete(problem.n_actions)
+        self._h: int | None = None
+
+    def _begin(self, seed: int | None) -> None:
+        gymnasium.Env.reset(self, seed=seed)
+        self._h = 0
+
+    def _check(self, action: Any) -> int:
+        if self._h is None or self._h >= self.problem.horizon:
+            raise InputError(f"step {self._h} of an episode of {self.problem.horizon}; expected reset() first")
+        if not self.action_space.contains(action) and not self.action_space.contains(np.int64(action)):
+            raise InputError(f"action is {action!r} at step {self._h}; expected 0..{self.problem.n_actions - 1}")
+        return int(action)
+
+    def _results(self, observation: Any, seen: Array) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert self._h is not None
+        self._h += 1
+        return observation, float(seen[0]), False, self._h == self.problem.horizon, self._info() | {
+            "utility": seen[1:].copy(), "cost": float(1.0 - seen[1]) if len(seen) == 2 else 1.0 - seen[1:]
+        }  # fmt: skip
+
+    def _info(self) -> dict[str, Any]:
+        return {}
+
+
+class TabularEnv(_ProblemEnv):
+    """A :class:`~noregret.problems.base.TabularCMDP`; observations are states 0..S-1."""
+
+    def __init__(self, problem: TabularCMDP, render_mode: str | None = None) -> None:
+        super().__init__(problem, render_mode)
+        self.observation_space = spaces.Discrete(problem.n_states)
+        self._world = worlds.compile_world(problem)
+        self._width = 2 + problem.n_constraints if problem.noise else 1
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.int64, dict[str, Any]]:
+        """Draw a start state."""
+        self._begin(seed)
+        self._u = self.np_random.random(worlds.world_width(self.problem))
+        self._x = int(worlds.draw(self._world.start_cumulative, 0, self.problem.n_states, self._u[0]))
+        return np.int64(self._x), self._info()
+
+    def step(self, action: Any) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        a, h, x, world = self._check(action), self._h or 0, self._x, self._world
+        row = (h * self.problem.n_states + x) * self.problem.n_actions + a
+        u = self._u[1 + self._width * h :]
+        position = worlds.draw(world.cumulative, world.first[row], world.first[row + 1], u[0])
+        seen = (world.by_next[position] if len(world.by_next) else world.mean[h, x, a]).copy()
+        if self.problem.noise:
+            seen = (u[1 : self._width] < seen).astype(np.float64)
+        self._x = int(world.successor[position])
+        return self._results(np.int64(self._x), seen)
+
+    def _info(self) -> dict[str, Any]:
+        if self.problem.available.all():
+            return {}
+        h = min(self._h or 0, self.problem.horizon - 1)
+        return {"action_mask": self.problem.available[h, self._x].astype(np.int8)}
+
+
+class LinearEnv(_ProblemEnv):
+    """A :class:`~noregret.problems.linear.LinearCMDP`; observations are points of R^D."""
+
+    def __init__(self, problem: LinearCMDP, render_mode: str | None = None) -> None:
+        super().__init__(problem, render_mode)
+        self.observation_space = spaces.Box(-np.inf, np.inf, (problem.state_dimension,), dtype=np.float64)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """Start at the problem's start."""
+        self._begin(seed)
+        self._u = self.np_random.random((self.problem.horizon, self.problem.uniforms))
+        self._x = np.array(self.problem.start)
+        return self._x.copy(), {}
+
+    def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        a, h = self._check(action), self._h or 0
+        phi = self.problem.features.encode(self._x[None])[0, a]
+        self._x, seen = self.problem.step(h, phi, self._u[h])
+        return self._results(self._x.copy(), seen)
+
+
+def make_env(problem: str | TabularCMDP | LinearCMDP, render_mode: str | None = None) -> TabularEnv | LinearEnv:
+    """The environment of a problem, or of the text that names one."""
+    made = load(problem) if isinstance(problem, str) else problem
+    if isinstance(made, LinearCMDP):
+        return LinearEnv(made, render_mode)
+    if isinstance(made, TabularCMDP):
+        return TabularEnv(made, render_mode)
+    raise InputError(f"problem is {made!r}; expected a name, a TabularCMDP or a LinearCMDP")

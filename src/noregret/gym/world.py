@@ -1,0 +1,161 @@
+r"""Any Gymnasium environment as episodes of at most H steps with a reward and m utilities.
+
+Where the utilities come from (``utility=``):
+
+- "utility": ``info["utility"]``; "cost": ``info["cost"]``;
+- "tuple": the third of a step's six results, as in safety-gymnasium: observation, reward, cost, terminated, truncated, info;
+- "vector": a reward that is a vector, as in mo-gymnasium: ``reward_weights`` makes the reward of it (the first entry by
+default) and ``utility_weights`` (m, n) the utilities (the other entries); - a function (observation, action, next
+observation, reward, info) of the user's; it returns one number or m of them; - None: the first of "tuple", "vector",
+"utility", "cost" that the first step shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret.errors import InputError, unknown_name
+from noregret.features.base import show
+from noregret.gym.objectives import Objectives
+from noregret.problems.base import Array
+
+SOURCES = ("cost", "tuple", "utility", "vector")
+
+
+class Outcome(NamedTuple):
+    """What a step gave: the next observation, the raw reward and raw values (m,), and whether the episode ended or was cut."""
+
+    observation: Any
+    reward: float
+    values: Array
+    terminated: bool
+    truncated: bool
+
+
+class World:
+    """An environment with discrete actions, its utilities and its mapping to [0,1].
+
+    Args:
+        env: a Gymnasium environment.
+        objectives: horizon, ranges and limits.
+        utility: where utilities come from; see the head of this module.
+        reward_weights: (n,) weights of a vector reward.
+        utility_weights: (m,n) weights of a vector reward.
+        overrun: "error" refuses an episode that goes on after H steps; "cut" ends it there.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        objectives: Objectives,
+        *,
+        utility: str | Callable[..., Any] | None = None,
+        reward_weights: ArrayLike | None = None,
+        utility_weights: ArrayLike | None = None,
+        overrun: str = "error",
+    ) -> None:
+        space = env.action_space
+        if not hasattr(space, "n") or not hasattr(space, "start"):
+            raise InputError(f"action space is {space}; expected Discrete actions")
+        if isinstance(utility, str) and utility not in SOURCES:
+            raise unknown_name("utility source", utility, SOURCES)
+        if overrun not in ("error", "cut"):
+            raise unknown_name("overrun", overrun, ("error", "cut"))
+        self.env, self.objectives, self.utility, self.overrun = env, objectives, utility, overrun
+        self.n_actions, self._first_action = int(space.n), int(space.start)
+        self.reward_weights = None if reward_weights is None else np.asarray(reward_weights, dtype=np.float64)
+        self.utility_weights = None if utility_weights is None else np.atleast_2d(np.asarray(utility_weights, dtype=np.float64))
+        self._source: str | Callable[..., Any] | None = utility
+        self._x: Any = None
+
+    def reset(self, seed: int) -> Any:
+        """Start an episode; all its randomness comes from the seed."""
+        observation, _ = self.env.reset(seed=seed)
+        self._x = observation
+        return self._plain(observation)
+
+    def step(self, h: int, action: int) -> Outcome:
+        """Take an action at step h."""
+        results = self.env.step(action + self._first_action)
+        if len(results) not in (5, 6):
+            raise InputError(f"step {h}: the environment returned {len(results)} results; expected 5, or 6 with a cost")
+        observation, reward, *rest = results
+        terminated, truncated, info = rest[-3:]
+        source = self._source if self._source is not None else self._find(h, results)
+        values = self._values(h, source, action, observation, reward, rest[0], info)
+        if np.ndim(reward):
+            vector = np.asarray(reward, dtype=np.float64)
+            weights = self.reward_weights if self.reward_weights is not None else np.eye(len(vector))[0]
+            if weights.shape != vector.shape:
+                raise InputError(f"step {h}: reward has {len(vector)} entries; expected {len(weights)}, as reward_weights")
+            reward = vector @ weights
+        self._x = observation
+        return Outcome(self._plain(observation), float(reward), values, bool(terminated), bool(truncated))
+
+    def _find(self, h: int, results: tuple[Any, ...]) -> str:
+        """Where the utilities are, from what a step returned."""
+        info = results[-1]
+        shown = {
+            "tuple": len(results) == 6, "vector": np.ndim(results[1]) > 0, "utility": "utility" in info, "cost": "cost" in info
+        }  # fmt: skip
+        if self.objectives.costs and shown["cost"]:  # a limit asks for the cost where both are shown
+            shown["utility"] = False
+        for name, found in shown.items():
+            if found:
+                self._source = name
+                return name
+        raise InputError(
+            f"step {h}: the environment shows no utility; expected info['utility'], info['cost'], a cost in the step, a vector "
+            f"reward, or a function as utility="
+        )
+
+    def _values(self, h: int, source: Any, action: int, observation: Any, reward: Any, third: Any, info: Any) -> Array:
+        if callable(source):
+            found = source(self._x, action, observation, reward, info)
+        elif source == "vector":
+            vector = np.atleast_1d(np.asarray(reward, dtype=np.float64))
+            weights = self.utility_weights if self.utility_weights is not None else np.eye(len(vector))[1:]
+            if weights.shape[1] != len(vector):
+                raise InputError(f"step {h}: reward has {len(vector)} entries; expected {weights.shape[1]}, as utility_weights")
+            found = weights @ vector
+        elif source == "tuple":
+            found = third
+        elif source in info:
+            found = info[source]
+        else:
+            raise InputError(f"step {h}: info has no {source!r}; expected it at every step (found {sorted(map(str, info))})")
+        try:
+            return np.atleast_1d(np.asarray(found, dtype=np.float64)).ravel()
+        except (TypeError, ValueError):
+            raise InputError(f"step {h}: utility is {found!r}; expected numbers") from None
+
+    def _plain(self, observation: Any) -> NDArray[Any]:
+        """An observation as an array of numbers."""
+        if isinstance(observation, dict | tuple):
+            raise InputError(
+                f"observation {show(list(observation))} is a {type(observation).__name__}; expected numbers (wrap the env "
+                f"in gymnasium.wrappers.FlattenObservation)"
+            )
+        x = np.asarray(observation)
+        start = getattr(self.env.observation_space, "start", None)
+        return x - int(start) if start is not None and np.ndim(start) == 0 and x.ndim == 0 else x
+
+
+def sample_states(env: Any, n: int = 1000, seed: int = 0, steps: int = 1000) -> NDArray[Any]:
+    """About n observations of random play, to fit a transformer on; episodes of at most ``steps`` steps."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
+    found: list[Any] = []
+    first = int(getattr(env.action_space, "start", 0))
+    while len(found) < n:
+        observation, _ = env.reset(seed=int(rng.integers(2**31)))
+        found.append(observation)
+        for _ in range(steps):
+            results = env.step(first + int(rng.integers(env.action_space.n)))
+            found.append(results[0])
+            if results[-3] or results[-2] or len(found) >= n:
+                break
+    return np.asarray(found)
