@@ -34,7 +34,7 @@ class Adequacy:
     unexplained: Array  # (1+m,) share of e² that nearby states share
     rank: Array  # (H,) of the features seen
     dimension: int
-    smallest: float  # eigenvalue of Σφφᵀ/n, over steps
+    smallest: Array  # (H,) smallest eigenvalue of Σφφᵀ/n
     large_bonus: float  # share of visits with a large bonus
     pairs: int
 
@@ -61,7 +61,7 @@ class Adequacy:
                 f"Bellman residual (rms): {', '.join(f'{v:.3g}' for v in self.residual)} (reward, then utilities)",
                 f"unexplained share:      {', '.join(f'{v:.3f}' for v in self.unexplained)} ({self.pairs} pairs of visits)",
                 f"rank of the features:   {int(self.rank.min())} to {int(self.rank.max())} of {self.dimension}",
-                f"smallest eigenvalue:    {self.smallest:.3g}",
+                f"smallest eigenvalue:    {self.smallest.min():.3g} to {self.smallest.max():.3g}",
                 f"large bonus:            {self.large_bonus:.0%} of the visits",
                 self.verdict,
             ]
@@ -100,7 +100,7 @@ def assess(learner: DensePrimalDualLSVI, episodes: list[Episode]) -> Adequacy:
     rank = (eigenvalues > 1e-9).sum(axis=(1, 2))
     return Adequacy(
         residual=np.sqrt(squares / max(total, 1)), unexplained=shared / np.maximum(squares, 1e-300), rank=rank,
-        dimension=spec.dimension, smallest=float(max(eigenvalues.min(), 0.0)), large_bonus=large / max(visits, 1), pairs=pairs,
+        dimension=spec.dimension, smallest=np.maximum(eigenvalues.min(axis=(1, 2)), 0.0), large_bonus=large / max(visits, 1), pairs=pairs,
     )  # fmt: skip
 
 
