@@ -100,6 +100,30 @@ def test_a_finite_world_through_the_dense_path_is_the_tabular_algorithm_and_its_
     assert (learner._state.gram.slots[1:] == S * actions).all()
 
 
+@pytest.mark.parametrize("preset", ["practical", "paper"])
+def test_every_option_of_a_preset_is_that_of_the_tabular_learner(preset):
+    """Span bonus, plain dual estimate, damping, schedules: one-hot through the dense path against the counts."""
+    p = problems.load("random:m=2")
+    finite = learners.make("primal-dual-lsvi", p.spec, episodes=200, preset=preset)
+    spec = ContinuousSpec(p.horizon, p.b, OneHot(p.n_states, p.n_actions))
+    dense_one = learners.make("primal-dual-lsvi", spec, episodes=200, preset=preset)
+    rng = np.random.default_rng(2)
+    for _ in range(120):
+        want, got = finite.plan(), dense_one.plan()
+        for h in range(p.horizon):
+            Q = got.values(h, np.arange(p.n_states))[0]
+            np.testing.assert_allclose(Q[0], want.Q_r[h], atol=1e-7)
+            np.testing.assert_allclose(Q[1:3], want.Q_g[:, h], atol=1e-7)
+            np.testing.assert_allclose(got.probabilities(h, np.arange(p.n_states)), want.policy[h], atol=1e-5)
+        x = rng.integers(p.n_states, size=p.horizon + 1)
+        a = np.array([rng.choice(p.n_actions, p=want.policy[h, x[h]]) for h in range(p.horizon)])
+        r, g = rng.random(p.horizon), rng.random((2, p.horizon))
+        finite.observe(x, a, r, g)
+        dense_one.observe(x, a, r, g)
+        np.testing.assert_allclose(dense_one.dual, finite.dual, atol=1e-7)
+    assert preset != "practical" or dense_one.J == 5
+
+
 def test_tables_and_one_hot_give_the_same_plan():
     one = np.eye(6).reshape(2, 3, 6)
     plans = []
@@ -220,26 +244,26 @@ def test_merging_changes_q_by_no_more_than_is_stated(alpha):
 
 
 @numba.njit
-def _many(gram, phi, rows, n, beta, cap, Y, observed):
+def _many(gram, phi, n, beta, cap, Y, observed, bonus):
     for k in range(n):
         dense.visit(gram, 1, phi[k % len(phi)], 0, observed)
-        dense.backward(gram, beta, 5.0, 0.0, cap, Y)
+        dense.backward(gram, beta, -1.0, 5.0, 0.0, cap, Y, bonus)
 
 
 @pytest.mark.slow
 def test_norms_do_not_drift_in_a_million_updates_with_a_tiny_ridge():
     rng = np.random.default_rng(0)
     p, lam = 4, 1e-4
-    gram = dense.dense_gram(2, 1, 2, 1, 1, p, lam, 16, 1, False, np.float64)
+    gram = dense.dense_gram(2, 1, 2, 1, 1, 1, p, lam, 16, 1, False, np.float64)
     phi = rng.normal(size=(997, p)) * [1, 1, 1, 1e-2]  # one direction hardly ever seen
     phi /= np.linalg.norm(phi, axis=1, keepdims=True)
     rows = rng.normal(size=(16, 1, p))
     rows /= np.linalg.norm(rows, axis=2, keepdims=True)
     for row in rows:
         dense.keep(gram, 1, row, 1)
-    beta, cap = np.full((2, 2), 0.1), np.array([2.0, 1.0])
+    beta, cap = np.full(2, 0.1), np.array([2.0, 1.0])
     n = 1_000_000
-    _many(gram, phi, rows, n - 1, beta, cap, np.zeros(1), np.full(2, 0.5))  # one short of a refresh
+    _many(gram, phi, n - 1, beta, cap, np.zeros(1), np.full(2, 0.5), np.zeros((2, 2)))  # one short of a refresh
     Lambda = lam * np.eye(p) + sum((n - 1 - i + 996) // 997 * np.outer(f, f) for i, f in enumerate(phi))
     np.testing.assert_allclose(gram.Lambda[1, 0], Lambda, rtol=1e-9)
     want = np.einsum("nrp,pq,nrq->n", rows, np.linalg.inv(Lambda), rows)

@@ -82,7 +82,7 @@ def assess(learner: DensePrimalDualLSVI, episodes: list[Episode]) -> Adequacy:
         actions = np.array([e.actions[h] for e in there])
         x = np.array([np.ravel(e.observations[h]) for e in there], dtype=np.float64)
         x = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)
-        bonus = learner.beta[h, 0] * np.array([_norm(view.inverse[h], e, h, learner) for e in there])
+        bonus = view.bonus[h, 0] * np.array([_norm(view.inverse[h], e, h, learner) for e in there])
         large, visits = large + int((bonus > LARGE * learner.cap[h]).sum()), visits + len(there)
         squares, total = squares + (errors**2).sum(axis=0), total + len(there)
         for a in np.unique(actions):
@@ -100,7 +100,8 @@ def assess(learner: DensePrimalDualLSVI, episodes: list[Episode]) -> Adequacy:
     rank = (eigenvalues > 1e-9).sum(axis=(1, 2))
     return Adequacy(
         residual=np.sqrt(squares / max(total, 1)), unexplained=shared / np.maximum(squares, 1e-300), rank=rank,
-        dimension=spec.dimension, smallest=np.maximum(eigenvalues.min(axis=(1, 2)), 0.0), large_bonus=large / max(visits, 1), pairs=pairs,
+        dimension=spec.dimension, smallest=np.maximum(eigenvalues.min(axis=(1, 2)), 0.0),
+        large_bonus=large / max(visits, 1), pairs=pairs,
     )  # fmt: skip
 
 
@@ -114,10 +115,10 @@ def _residual(learner: DensePrimalDualLSVI, episode: Episode, h: int) -> Array:
     phi, block = _place(learner, episode, h)
     y = episode.observed[h].copy()
     if h + 1 < len(episode.actions):
-        y += view.at(h + 1, episode.rows[h + 1 : h + 2])[2][:, 0]
+        y += view.at(h + 1, episode.rows[h + 1 : h + 2])[2][: len(y), 0]
     elif episode.terminated:
         y += (spec.horizon - len(episode.actions)) * spec.absorbing  # type: ignore[attr-defined]
-    return np.asarray(y - view.w[h, :, block] @ phi)
+    return np.asarray(y - view.w[h, : len(y), block] @ phi)
 
 
 def _norm(inverse: Array, episode: Episode, h: int, learner: DensePrimalDualLSVI) -> float:

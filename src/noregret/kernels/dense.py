@@ -38,7 +38,10 @@ LANES = 64
 
 
 class DenseGram(NamedTuple):
-    """Λ and the cache. J = 1 + m objectives, B blocks of width p, R rows a state, tiles of T states, room for N states."""
+    """Λ and the cache. J objectives are estimated, 1 + m of them observed (see :func:`backward`).
+
+    There are B blocks of width p, R rows a state, tiles of T states, room for N states.
+    """
 
     lam: float
     Lambda: Array  # (H,B,p,p)
@@ -46,7 +49,7 @@ class DenseGram(NamedTuple):
     planned_inv: Array  # (H,B,p,p) Λ⁻¹ as it was at the last plan; the same array where every episode is planned
     log_det: Array  # (H,) log det Λ_h - log det λI
     visits: NDArray[np.int64]  # (H,)
-    total: Array  # (H,J,B,p) Σ φ_τ j_τ
+    total: Array  # (H,1+m,B,p) Σ φ_τ j_τ
     w: Array  # (H,J,B,p)
     counts: NDArray[np.int64]  # (H,) states kept
     F: NDArray[Any]  # (H,N/T,p,R·T) their features, float64 or float32
@@ -66,7 +69,18 @@ def tile_size(rows: int) -> int:
 
 
 def dense_gram(
-    H: int, A: int, J: int, rows: int, blocks: int, width: int, lam: float, capacity: int, pending: int, lazy: bool, dtype: Any
+    H: int,
+    A: int,
+    J: int,
+    m: int,
+    rows: int,
+    blocks: int,
+    width: int,
+    lam: float,
+    capacity: int,
+    pending: int,
+    lazy: bool,
+    dtype: Any,
 ) -> DenseGram:
     """No data: Λ = λI, nothing kept, room for ``capacity`` states a step."""
     T = tile_size(rows)
@@ -80,7 +94,7 @@ def dense_gram(
         planned_inv=Lambda_inv.copy() if lazy else Lambda_inv,
         log_det=np.zeros(H),
         visits=np.zeros(H, dtype=np.int64),
-        total=np.zeros((H, J, blocks, width)),
+        total=np.zeros((H, 1 + m, blocks, width)),
         w=np.zeros((H, J, blocks, width)),
         counts=np.zeros(H, dtype=np.int64),
         F=np.zeros((H, tiles, width, rows * T), dtype=dtype),
@@ -216,8 +230,13 @@ def square_norm(Lambda_inv: Any, phi: Any, line: Any) -> float:
 
 
 @jit
-def backward(gram: DenseGram, beta: Any, alpha: float, floor: float, cap: Any, Y: Any) -> None:
-    """Alg. 1, l. 4-12 at every state kept: w (H,J,B,p) for ``beta`` (H,J) and ``cap`` (H,), and q up to date."""
+def backward(gram: DenseGram, beta: Any, span_floor: float, alpha: float, floor: float, cap: Any, Y: Any, bonus: Any) -> None:
+    """Alg. 1, l. 4-12 at every state kept: w (H,J,B,p) and the ``bonus`` β of each step (H,J), and q up to date.
+
+    As in :mod:`noregret.learners.primal_dual_lsvi`: objectives from 1 + m on are the utilities once more, and their ``beta``
+    (J,) is multiplied by the cap; that of the others by how far V_{j,h+1} spreads over the next states seen, but at least by
+    ``span_floor``, or where that is negative by 1.
+    """
     H, J, B, p = gram.w.shape
     A, T = gram.q.shape[2], gram.q.shape[3]
     R = gram.F.shape[3] // T
@@ -225,8 +244,18 @@ def backward(gram: DenseGram, beta: Any, alpha: float, floor: float, cap: Any, Y
     available = np.ones((1, T, A), dtype=np.bool_)
     Q, V, policy = np.zeros((1, J, T, A)), np.zeros((2, J, T)), np.zeros((1, T, A))
     product, spare = np.zeros((J * B, R * T)), np.zeros(R * T)
-    target = gram.total[H - 1].copy()
+    observed = gram.total.shape[1]
+    target, low, high = np.zeros((J, B, p)), np.zeros(J), np.zeros(J)
+    for j in range(J):
+        target[j] = gram.total[H - 1, j if j < observed else j - observed + 1]
     for h in range(H - 1, -1, -1):  # l. 4
+        for j in range(J):
+            scale = 1.0
+            if j >= observed:
+                scale = cap[h]
+            elif span_floor >= 0.0:
+                scale = max(high[j] - low[j], span_floor)
+            bonus[h, j] = beta[j] * scale
         for j in range(J):  # l. 6-7
             for b in range(B):
                 solve(gram.Lambda_inv[h, b], target[j, b], gram.w[h, j, b])
@@ -234,7 +263,10 @@ def backward(gram: DenseGram, beta: Any, alpha: float, floor: float, cap: Any, Y
             break
         if gram.stale[h]:
             renew(gram, h, spare)
-        target = gram.total[h - 1].copy()
+        for j in range(J):
+            target[j] = gram.total[h - 1, j if j < observed else j - observed + 1]
+        low[:] = np.inf if gram.counts[h] > 0 else 0.0
+        high[:] = -np.inf if gram.counts[h] > 0 else 0.0
         for tile in range((gram.counts[h] + T - 1) // T):
             n = min(T, gram.counts[h] - tile * T)
             F, q = gram.F[h, tile], gram.q[h, tile]
@@ -259,8 +291,11 @@ def backward(gram: DenseGram, beta: Any, alpha: float, floor: float, cap: Any, Y
                 for t in range(n):
                     norm = np.sqrt(q[a, t])
                     for j in range(J):
-                        Q[0, j, t, a] = max(min(product[j * B + b, r * T + t] + beta[h, j] * norm, cap[h]), floor)
+                        Q[0, j, t, a] = max(min(product[j * B + b, r * T + t] + bonus[h, j] * norm, cap[h]), floor)
             soft_max(Q, 0, active, n, Y, alpha, available, policy, V)  # l. 10-12
+            for j in range(J):
+                for t in range(n):
+                    low[j], high[j] = min(low[j], V[0, j, t]), max(high[j], V[0, j, t])
             for t in range(n):
                 for b in range(B):
                     place = gram.slot[h, tile * T + t, b]

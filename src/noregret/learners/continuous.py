@@ -12,8 +12,10 @@ Equal next states share a place in the cache. ``merge_tol`` > 0 also lets a next
 ‖φ(x,a) - φ(y,a)‖ ≤ merge_tol for all a: V_{j,h+1}(y) then stands for V_{j,h+1}(x) in the targets; Λ and the sums of rewards
 still use x itself. What that does to Q: let n visits have been made at step h, δ_j = (‖w_j‖ + β/√λ)·merge_tol and
 
-    E_j = δ_j + ½ min{2, α (δ_r + Σ_i Y_i δ_{g_i})}·cap          with all of step h+1;  then
-    | Q_{j,h}(x,a) - Q_{j,h}(x,a) without merging at step h+1 |  ≤  √n ‖φ(x,a)‖_{Λ_h⁻¹}·E_j .
+    E_j = min{ cap, δ_j + ½ min{2, α (δ_r + Σ_i Y_i δ_{g_i})}·cap }          with all of step h+1;  then
+    | Q_{j,h}(x,a) - Q_{j,h}(x,a) without merging at step h+1 |  ≤  (√n + 2β_j) ‖φ(x,a)‖_{Λ_h⁻¹}·E_j ,
+
+2β_j only where the bonus is made of the spread of V_{j,h+1}, and the least of both only where Q is at least 0.
 
 (Q_j is (‖w_j‖ + β/√λ)-Lipschitz in φ, the soft-max moves by at most α·max|Δcomposite|/2 in total variation, and by Cauchy and
 Schwarz Σ_τ |φᵀΛ⁻¹φ_τ| ≤ √n ‖φ‖_{Λ⁻¹}.) :meth:`DensePrimalDualLSVI.merge_error` gives this bound. Where α is large E_j is
@@ -32,10 +34,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError, unknown_name
 from noregret.kernels import dense
-from noregret.kernels.steps import dual_step
+from noregret.kernels.steps import adaptive_dual_step
 from noregret.learners import dense_state
 from noregret.learners.base import Learner, Numbers, register_continuous
 from noregret.learners.dense_state import ContinuousPlan, DenseState, check_observed
+from noregret.learners.primal_dual_lsvi import pace
 from noregret.presets import Constants, primal_dual
 from noregret.problems.base import Array
 from noregret.problems.checks import number
@@ -98,13 +101,17 @@ class DensePrimalDualLSVI(Learner):
         self._room = max(1, -(-episodes // 2 ** max(0, math.ceil(math.log2(max(1.0, episodes / FIRST_ROOM))))))
         self._state = DenseState(
             gram=dense.dense_gram(
-                H, spec.n_actions, 1 + m, self.map.rows, self.map.blocks, p, self.lam, self._room,
+                H, spec.n_actions, self.J, m, self.map.rows, self.map.blocks, p, self.lam, self._room,
                 pending=max(1, p // 2) if self.lazy else 1, lazy=self.lazy, dtype=self.dtype,
             ),
             key=np.zeros((H, self._room, 2), dtype=np.uint64),
             Y=np.zeros(m),
             planned_dual=np.zeros(m),
             planned_log_det=np.zeros(H),
+            planned_alpha=np.zeros(1),
+            bonus=np.zeros((H, self.J)),
+            gain=np.ones(m),
+            lack=np.zeros(m),
             counters=np.zeros(3, dtype=np.int64),
         )  # fmt: skip
         self._places: list[dict[bytes, int]] = [{} for _ in range(H)]
@@ -118,8 +125,13 @@ class DensePrimalDualLSVI(Learner):
         self.constants |= {"merge_tol": self.merge_tol} | ({"dual_tol": self.dual_tol} if self.lazy else {})
         self.explain = explain
         self.lam = getattr(self, "lam", chosen.lam)
-        self.beta = np.full((H, 1 + m), chosen.beta)
-        self.alpha, self.eta, self.xi = chosen.alpha, chosen.eta, chosen.xi
+        plain = chosen.dual_estimate == "plain"
+        self.J = 1 + (2 * m if plain else m)
+        self.beta = np.full(self.J, chosen.beta * chosen.utility_bonus)
+        self.beta[0], self.beta[1 + m :] = chosen.beta, chosen.dual_prior * math.sqrt(self.lam)
+        self.span_floor = chosen.span_floor if chosen.bonus == "span" else -1.0
+        self.alpha, self.eta, self.xi, self.damping = chosen.alpha, chosen.eta, chosen.xi, chosen.damping
+        self.alpha_anytime, self.eta_anytime = chosen.alpha_schedule == "anytime", chosen.eta_schedule == "anytime"
         self.b = spec.thresholds + chosen.zeta
         self.cap = np.full(H, float(H)) if chosen.cap == "H" else np.arange(H, 0.0, -1.0)
         self.floor = 0.0 if chosen.lower_clip else -np.inf
@@ -138,21 +150,21 @@ class DensePrimalDualLSVI(Learner):
     def plan(self) -> ContinuousPlan:  # type: ignore[override]
         """The policy of the next episode, on all states; asking twice changes nothing."""
         view = self.current()
-        return replace(view, w=view.w.copy(), inverse=view.inverse.copy(), Y=view.Y.copy())
+        return replace(view, w=view.w.copy(), inverse=view.inverse.copy(), Y=view.Y.copy(), bonus=view.bonus.copy())
 
     def current(self) -> ContinuousPlan:
         """:meth:`plan` without copies: what it says changes with the next episode."""
         self._ensure_planned()
         s = self._state
-        return ContinuousPlan(
-            self.map, s.gram.w, s.gram.planned_inv, s.planned_dual, self.beta, self.alpha, self.floor, self.cap
-        )
+        alpha = float(s.planned_alpha[0])
+        return ContinuousPlan(self.map, s.gram.w, s.gram.planned_inv, s.planned_dual, s.bonus, alpha, self.floor, self.cap)
 
     def _ensure_planned(self) -> None:
         s = self._state
         if s.counters[2]:
             return
-        dense.backward(s.gram, self.beta, self.alpha, self.floor, self.cap, s.Y)  # l. 4-12
+        alpha = s.planned_alpha[0] = self.alpha * pace(int(s.counters[0]), self.alpha_anytime)
+        dense.backward(s.gram, self.beta, self.span_floor, alpha, self.floor, self.cap, s.Y, s.bonus)  # l. 4-12
         if self.lazy:
             s.gram.planned_inv[:] = s.gram.Lambda_inv
         s.planned_dual[:] = s.Y
@@ -208,7 +220,9 @@ class DensePrimalDualLSVI(Learner):
         index = self._look_up(rows)
         s = self._state
         dense.learn(s.gram, L, rows, actions, observed, index, spec.n_actions)  # l. 5 of the next episode
-        dual_step(s.Y, self.b, V[None], 0, self.eta, self.xi)  # l. 16
+        eta = self.eta / pace(int(s.counters[0]), self.eta_anytime)
+        first = self.J - spec.n_constraints  # the objectives that the dual looks at: the last m
+        adaptive_dual_step(s.Y, self.b, V[None], first, 0, eta, self.xi, self.damping, s.gain, s.lack)  # l. 16
         s.counters[0] += 1
         if not self.lazy or self._outdated():
             s.counters[2] = 0
@@ -262,24 +276,27 @@ class DensePrimalDualLSVI(Learner):
         """Bytes that a run of K episodes needs at most, or with at most ``states`` kept at each step."""
         f, spec = self.map, self.spec
         n = min(self.episodes, states or self.episodes)
-        return dense.bytes_needed(
-            spec.horizon, spec.n_actions, 1 + spec.n_constraints, f.rows, f.blocks, f.width, n, self.dtype.itemsize
-        )
+        return dense.bytes_needed(spec.horizon, spec.n_actions, self.J, f.rows, f.blocks, f.width, n, self.dtype.itemsize)
 
     def merge_error(self, step: int, states: ArrayLike) -> Array:
         """The bound on the change in Q_{j,step} by merging next states, (J,n,A); see the head of this module."""
         view, s, H = self.current(), self._state, self.spec.horizon
         rows = self.map.encode(states)
-        A, J = self.spec.n_actions, len(self.beta[0])
+        A, J = self.spec.n_actions, self.J
         if step == H - 1:
             return np.zeros((J, len(rows), A))
         w = view.w[step + 1]
-        delta = (np.sqrt((w**2).sum(axis=(1, 2))) + self.beta[step + 1] / math.sqrt(self.lam)) * self.merge_tol
-        moved = min(2.0, self.alpha * float(delta[0] + view.Y @ delta[1:])) if delta.any() else 0.0
-        E = delta + 0.5 * moved * self.cap[step + 1]
+        m, cap = self.spec.n_constraints, self.cap[step + 1]
+        delta = (np.sqrt((w**2).sum(axis=(1, 2))) + view.bonus[step + 1] / math.sqrt(self.lam)) * self.merge_tol
+        moved = min(2.0, view.alpha * float(delta[0] + view.Y @ delta[1 : 1 + m])) if delta.any() else 0.0
+        E = delta + 0.5 * moved * cap
+        E = np.minimum(E, cap) if self.floor == 0.0 else E
+        factor = np.full(J, math.sqrt(s.gram.visits[step]))
+        if self.span_floor >= 0.0:  # the spread that the bonus is made of moves by at most 2E
+            factor[: 1 + m] += 2 * self.beta[: 1 + m]
         phi = self.map.phi(states).reshape(len(rows), A, self.map.blocks, self.map.width)
         norm = np.sqrt(np.einsum("nabi,bij,nabj->na", phi, view.inverse[step], phi))
-        return np.asarray(math.sqrt(s.gram.visits[step]) * norm * E[:, None, None])
+        return np.asarray(norm * (factor * E)[:, None, None])
 
     # --- state -----------------------------------------------------------------------------------------------------
 
@@ -305,9 +322,10 @@ class DenseLSVIUCB(DensePrimalDualLSVI):
             if key in self._given:
                 raise unknown_name("parameter of lsvi-ucb", key, ("beta", "bonus_scale", "cap", "lam", "lower_clip", "p"))
         H, d, given = self.spec.horizon, self.spec.dimension, dict(self._given, slater_gap=1.0)
-        if self.preset == "theory" and "beta" not in given:
+        if "beta" not in given:
             p, scale = float(given.get("p", 0.01)), float(given.get("bonus_scale", 1.0))
-            given["beta"] = scale * d * H * math.sqrt(math.log(2 * d * K * H / p))
+            theory = d * H * math.sqrt(math.log(2 * d * K * H / p))
+            given["beta"] = scale * (theory if self.preset == "theory" else 0.3)
         sizes = {"H": H, "A": self.spec.n_actions, "d": d, "m": self.spec.n_constraints, "K": K}
         chosen, why = primal_dual(self.preset, **sizes, **given, alpha=math.inf, eta=0.0, xi=1.0, zeta=0.0)
         return chosen, why | {"alpha": "greedy", "eta": "no dual", "xi": "no dual", "zeta": "no dual"}

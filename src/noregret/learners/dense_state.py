@@ -25,6 +25,10 @@ class DenseState(NamedTuple):
     Y: Array  # (m,)
     planned_dual: Array  # (m,) of the plan in use
     planned_log_det: Array  # (H,)
+    planned_alpha: Array  # (1,)
+    bonus: Array  # (H,J) β of each step and objective, of the plan in use
+    gain: Array  # (m,) of the dual step
+    lack: Array  # (m,) last b - V_g
     counters: NDArray[np.int64]  # (3,) episodes seen, plans made, whether the plan stands
 
 
@@ -36,7 +40,7 @@ class ContinuousPlan:
     w: Array  # (H,J,B,p)
     inverse: Array  # (H,B,p,p)
     Y: Array
-    beta: Array  # (H,J)
+    bonus: Array  # (H,J)
     alpha: float
     floor: float
     cap: Array
@@ -61,7 +65,7 @@ class ContinuousPlan:
             rows,
             self.inverse[step],
             self.w[step],
-            self.beta[step],
+            self.bonus[step],
             self.alpha,
             self.floor,
             self.cap[step],
