@@ -39,14 +39,14 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: $(VENV)/installed-dev
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/installed-dev
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks examples
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/run.py $(ARGS)
