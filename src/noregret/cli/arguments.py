@@ -45,16 +45,17 @@ def settings(pairs: list[str]) -> dict[str, Any]:
     """``["beta=0.3", "cap=H"]`` as a dictionary: true, false, none and numbers are read as such, the rest is text."""
     given: dict[str, Any] = {}
     for pair in pairs:
-        key, equals, value = (part.strip() for part in pair.partition("="))
-        if not (key and equals and value):
+        key, equals, text = (part.strip() for part in pair.partition("="))
+        if not (key and equals and text):
             raise InputError(f"--set {pair!r}; expected key=value")
         if key in given:
             raise InputError(f"--set {key!r} is given twice")
-        given[key.replace("-", "_")] = _value(value)
+        given[key.replace("-", "_")] = value(text)
     return given
 
 
-def _value(text: str) -> Any:
+def value(text: str) -> Any:
+    """Text as true, false, none or a number where it reads as one."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]

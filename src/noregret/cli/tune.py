@@ -1,0 +1,80 @@
+"""``noregret tune``: look for the parameters of a learner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from noregret.cli import arguments as arg
+from noregret.cli.app import app, say
+from noregret.cli.console import console
+
+
+@app.command()
+def tune(
+    problems: Annotated[list[str], typer.Argument(metavar="PROBLEM...", help="The problems that judge a choice.")],
+    param: Annotated[
+        list[str],
+        typer.Option("--param", metavar="RANGE", help="name=low:high, :log or :int after it, or name=a,b,c; may be repeated."),
+    ],
+    violation_limit: Annotated[
+        float, typer.Option("--violation-limit", metavar="NUMBER", min=0.0, help="Hard violation that is still allowed.")
+    ],
+    learner: arg.LearnerName = arg.DEFAULT_LEARNER,
+    episodes: arg.Episodes = arg.DEFAULT_EPISODES,
+    trials: Annotated[int, typer.Option("--trials", "-t", parser=arg.whole, metavar="N", help="Choices to judge in all.")] = 50,
+    seeds: Annotated[int, typer.Option("--seeds", parser=arg.whole, metavar="N", help="Runs on each problem.")] = 3,
+    seed: arg.Seed = 0,
+    preset: arg.Preset = "practical",
+    slater_gap: arg.SlaterGap = None,
+    settings: arg.Settings = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the search and its runs are kept.")] = Path(
+        "tuning"
+    ),
+    workers: Annotated[
+        int | None, typer.Option("--workers", "-w", parser=arg.whole, metavar="N", help="Runs at once; all cores by default.")
+    ] = None,
+) -> None:
+    """Find the parameters with the least hard regret whose hard violation stays within a limit. It can be stopped any time."""
+    from noregret.report.tables import Table, number
+    from noregret.store import Store
+    from noregret.sweeps.job import Context
+    from noregret.sweeps.signals import stopping
+    from noregret.sweeps.sweep import default_workers
+    from noregret.sweeps.tune import Question, parse_range
+    from noregret.sweeps.tune import tune as search
+
+    ranges = dict(parse_range(text, arg.value) for text in param)
+    question = Question(
+        tuple(problems),
+        learner,
+        ranges,
+        episodes,
+        violation_limit,
+        seeds,
+        preset,
+        arg.gap(slater_gap),
+        arg.settings(settings or []),
+    )
+    context = Context(Store(out / "runs"), workers or default_workers())
+    with stopping(context.stop) as wish:
+        found = search(question, out, trials, context, seed)
+    print = console().print
+    print(f"{found.trials:,} choices judged, {found.failed:,} failed; the search and its runs are in {out}")
+    if found.best is None and found.trials:
+        say(
+            f"no choice kept hard violation within {number(violation_limit)}; the closest had {number(found.hard_violation)} "
+            f"with hard regret {number(found.hard_regret)}"
+        )
+    if found.best is not None:
+        rows = tuple((name, str(value), found.importance.get(name)) for name, value in found.best.items())
+        title = f"Best: hard regret {number(found.hard_regret)}, hard violation {number(found.hard_violation)}"
+        print(Table(title, ("parameter", "value", "importance for hard regret"), rows).rich())
+        print("--set " + " --set ".join(f"{name}={value}" for name, value in found.best.items()), markup=False)
+    if wish.number is not None:
+        say("stopped; the same command goes on")
+        raise typer.Exit(128 + wish.number)
+    if found.best is None:
+        raise typer.Exit(1)
