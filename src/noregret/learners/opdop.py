@@ -19,7 +19,8 @@ Two forms of the estimate:
   β = √(dH² log(dT/p)), d = S²A. It keeps 4 S×S matrices for every (h,x,a) and is for small S.
 
 Constants of ``theory``: α = √(log A)/(H²√K), η = 1/√K, θ = 1/K, λ = 1, χ = 2H/γ, C₁ = 1 in β, ``bonus_scale`` 1.
-``practical``: larger steps and a small β and λ, see the reasons in ``explain``.
+``practical``: ``bonus_scale`` 2·10⁻⁴, λ = 0.01, α = 5/√K, η = 0.3, χ = 2H (2H/γ where γ is known). The policy is random enough
+to explore by itself, so that smaller bonuses did better on every problem tried; η need not shrink with α.
 
 Deviations: a pair never tried has Q = H−h+1 in both forms (in ``theory`` the bonus gives that anyhow). With a start
 distribution V_{g,1} is its mean over it; the paper has one start. One constraint, as in the paper.
@@ -108,7 +109,11 @@ class OPDOP(TabularLearner):
                 f"form is 'kernel' with S={S}, A={A}, H={H}; its matrices need {4 * H * d * S} numbers, at most {LARGEST}"
             )
         p = choices.probability()
-        scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-3, "tuned"))
+        scale = choices.number(
+            "bonus_scale",
+            (1.0, "the paper's bonus"),
+            (2e-4, "tuned: enough for the bonus to break ties, the policy itself keeps exploring"),
+        )
         if form == "tabular":
             width, shape = H * math.sqrt(S * math.log(S * A * K * H / p)), "H√(S log(SAT/p))"
         else:
@@ -116,9 +121,9 @@ class OPDOP(TabularLearner):
         beta = choices.number("beta", (scale * width, f"bonus_scale·{shape}"))
         lam = choices.number("lam", (1.0, "λ = 1"), (0.01, "tuned"), above=0.0)
         xi = choices.number("xi", (2 * H / choices.gap(), "2H/γ" + ("" if choices.slater_gap else ", γ unknown taken as 1")))
-        alpha = choices.number("alpha", (math.sqrt(math.log(A) / K) / H**2, "√(log A)/(H²√K)"), (0.05, "tuned"))
+        alpha = choices.number("alpha", (math.sqrt(math.log(A) / K) / H**2, "√(log A)/(H²√K)"), (5.0 / math.sqrt(K), "5/√K"))
         theta = choices.number("theta", (1.0 / K, "1/K"))
-        eta = choices.number("eta", (1.0 / math.sqrt(K), "1/√K"), (5.0 / math.sqrt(K), "5/√K"))
+        eta = choices.number("eta", (1.0 / math.sqrt(K), "1/√K"), (0.3, "tuned; does not shrink with K"))
         base = mirror_state(spec, lam=lam, local=2 * beta, transition=0.0, L=0.0, alpha=alpha, theta=theta, eta=eta, xi=xi)
         base.Y[:] = (eta * base.b).clip(0.0, xi)
         if form == "tabular":

@@ -14,7 +14,7 @@ found backwards: with v = V_{r,h+1} + Σ_i Y_i V_{g_i,h+1} each row takes the p 
 with V_{g_i,1} of the same policy in the same model, its mean over the start distribution.
 
 Constants: ``theory`` has ρ = H/γ and ``bonus_scale`` 1. ``practical`` scales both radii by ``bonus_scale`` = 0.01, takes
-η = 5/√K, and truncates.
+η = 2/√K, and truncates; with smaller radii the greedy policy stops exploring on some problems.
 
 Deviations: exact ties are played uniformly. ``truncate`` (off in ``theory``, as printed) clips every Q_j to [0, H−h+1]: the
 truth lies there, though the argmax of the sum is then no longer exact. A pair never tried has Q_j = H−h+1 (times
@@ -95,7 +95,7 @@ class OptDual(TabularLearner):
         p = choices.probability()
         scale = choices.number("bonus_scale", (1.0, "the paper's radii"), (1e-2, "tuned"))
         eta = choices.number(
-            "eta", (1.0 / (choices.gap() * math.sqrt(m * K)), "ρ/√(H²IK), ρ=H/γ"), (5.0 / math.sqrt(K), "5/√K")
+            "eta", (1.0 / (choices.gap() * math.sqrt(m * K)), "ρ/√(H²IK), ρ=H/γ"), (2.0 / math.sqrt(K), "2/√K")
         )
         truncate = choices.flag("truncate", False, True, "as printed" if choices.theory else "values are at most H−h+1")
         L_p, L_l = logarithms(spec, K, p)

@@ -18,7 +18,7 @@ plays it, and steps
 with Y = 0 and the uniform policy before the first episode, V_{g_i,1} the mean over the start distribution.
 
 Constants: ``theory`` has the above with ρ = H/γ and ``bonus_scale`` 1 (the bonus then exceeds H at any K one can run).
-``practical`` has the same bonus times ``bonus_scale`` = 0.001, a policy step α and a dual step η that do not shrink with ρ.
+``practical``: ``bonus_scale`` 10⁻⁴, α = 5/√K, η = 0.3, ρ = 2H (2H/γ where γ is known).
 
 Deviations: the paper minimises costs and truncates at 0 from below, in utility form this is H−h+1 from above; the lower
 truncation at 0 is implied by its model. A pair never tried has Q = H−h+1: the paper's zero row is optimistic for costs
@@ -57,12 +57,14 @@ class OptPrimalDual(TabularLearner):
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState:
         H, A, m = spec.horizon, spec.n_actions, spec.n_constraints
         p = choices.probability()
-        scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-3, "tuned"))
+        scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-4, "tuned"))
         xi = choices.number("xi", (H / choices.gap(), "H/γ"), (2 * H / choices.gap(), "2H/γ, γ unknown taken as 1"))
         alpha = choices.number(
-            "alpha", (math.sqrt(2 * math.log(A) / K) / (H * (1 + m * xi)), "√(2 log A/(H²(1+Iρ)²K))"), (0.05, "tuned")
+            "alpha",
+            (math.sqrt(2 * math.log(A) / K) / (H * (1 + m * xi)), "√(2 log A/(H²(1+Iρ)²K))"),
+            (5.0 / math.sqrt(K), "5/√K"),
         )
-        eta = choices.number("eta", (xi / (H * math.sqrt(m * K)), "ρ/√(H²IK)"), (5.0 / math.sqrt(K), "5/√K"))
+        eta = choices.number("eta", (xi / (H * math.sqrt(m * K)), "ρ/√(H²IK)"), (0.3, "tuned; does not shrink with K"))
         L_p, L_l = logarithms(spec, K, p)
         return mirror_state(
             spec, lam=0.0, local=scale * math.sqrt(L_l), transition=scale * H, L=L_p, alpha=alpha, theta=0.0, eta=eta, xi=xi

@@ -11,8 +11,8 @@ Let n count visits before episode k, p̂ and ĵ be the empirical transitions and
 with V_{g,1} of the policy played, its mean over the start distribution. The price that is reported is Y.
 
 Constants: ``theory`` has the above with ``bonus_scale`` = ``eps_scale`` = 1; ε_k then exceeds H at any K one can run, the
-queue grows and the policy looks at the utility only. ``practical`` scales both down, and stops tightening at ``eps_cap``:
-γ/2 where γ is known, since b + ε > b + γ cannot be met, else 0.05.
+queue grows and the policy looks at the utility only. ``practical``: ``bonus_scale`` 0.15/(1+SH), ``eps_scale`` 10⁻³,
+η_k = √k, and the tightening stops at ``eps_cap``: γ/2 where γ is known, since b + ε > b + γ cannot be met, else 0.05.
 
 Deviations: the cap on ε_k (∞ in ``theory``); exact ties are played uniformly; a pair never tried has Q = H−h+1. The
 constants are as recalled in the literature on this paper: ε_k agrees with the error it is to cover, η_k is less certain.
@@ -97,11 +97,11 @@ class OptPessPrimalDual(TabularLearner):
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptPessState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
         p = choices.probability()
-        scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-3, "tuned"))
-        eps_scale = choices.number("eps_scale", (1.0, "the paper's ε_k"), (1e-4, "tuned"))
-        eta = choices.number(
-            "eta", (choices.gap() * H, "γH, times √k"), (choices.gap() * H, "γH, times √k; γ unknown taken as 1"), above=0.0
+        scale = choices.number(
+            "bonus_scale", (1.0, "the paper's bonus"), (0.15 / (1 + S * H), "0.15/(1+SH): the width without its factor SH")
         )
+        eps_scale = choices.number("eps_scale", (1.0, "the paper's ε_k"), (1e-3, "tuned"))
+        eta = choices.number("eta", (choices.gap() * H, "γH, times √k"), (1.0, "tuned, times √k"), above=0.0)
         known = choices.slater_gap
         eps_cap = choices.number(
             "eps_cap", (math.inf, "none"), (known / 2 if known else 0.05, "γ/2" if known else "γ unknown"), infinite=True
