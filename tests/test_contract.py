@@ -24,7 +24,7 @@ PROBLEMS: dict[str, TabularCMDP] = {
 }
 
 #: Learners that are stated for one constraint and say so; :func:`test_several_constraints_are_taken_or_refused` checks that.
-ONE_CONSTRAINT = {name for name in learners.names() if not getattr(learners.get(name), "several", True)}
+ONE_CONSTRAINT = {name for name in learners.names() if not learners.get(name).several}
 
 pairs = pytest.mark.parametrize(
     ("name", "case"),
@@ -69,9 +69,8 @@ def test_policies_are_distributions_over_what_is_available(name: str, case: str)
         assert (policy >= 0.0).all()
         np.testing.assert_allclose(policy.sum(axis=2), 1.0, rtol=1e-12)
         assert (policy[~problem.available] == 0.0).all()
-    for key, value in learner.state().items():  # an infinite bonus may mark a pair never tried
-        assert not np.isnan(value).any(), key
-    assert np.isfinite(learner.dual).all()
+    for key, value in learner.state().items():
+        assert np.isfinite(value).all(), key
     assert learner.dual.shape == (problem.n_constraints,)
     assert (learner.dual >= 0.0).all()
 

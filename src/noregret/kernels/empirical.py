@@ -5,10 +5,10 @@ sums of what was observed. What differs is the bonus: ``fit[..., 1]``, which lea
 
     local·(n+λ)^-1/2 + transition·Σ_{x'} ρ(x,a,x'),    ρ(x,a,x') = 2 √(p̂(1−p̂) L/n) + (14/3) L/n,    p̂ = n(x,a,x')/n(x,a)
 
-(:func:`radius`), and ∞ for a pair that was never tried, so that the truncation of
+(:func:`radius`), and ``UNTRIED`` for a pair that was never tried, so that the truncation of
 :func:`~noregret.kernels.gram.estimate` makes its Q exactly the most that the remaining steps can give. With λ = 0 the
 divisor is n v 1, as in the papers that estimate a model; the zero row they then have at an untried pair is optimistic for
-costs but pessimistic for utilities, hence the ∞.
+costs but pessimistic for utilities, hence ``UNTRIED``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ import numpy as np
 from noregret.kernels.gram import OneHotGram, learn, one_hot_gram
 from noregret.kernels.jit import jit
 
-#: The least width of a bonus: with it ∞ at an untried pair stays ∞, and any other bonus is 0.
-NO_BONUS = 1e-300
+#: The bonus of a pair never tried: more than any cap.
+UNTRIED = 1e300
+
+#: The least factor of a bonus: with it that of an untried pair is still above any cap, and any other is 0.
+NO_BONUS = 1e-200
 
 
 def empirical_model(H: int, S: int, A: int, J: int, lam: float = 0.0) -> OneHotGram:
     """No data, nothing tried."""
     model = one_hot_gram(H, S, A, J, lam or 1.0)._replace(lam=float(lam))
-    model.fit[..., 1] = np.inf
+    model.fit[..., 1] = UNTRIED
     return model
 
 

@@ -39,7 +39,7 @@ def adaptive_dual_step(
 
 @jit
 def dual_step_from(Y: Any, b: Any, V: Any, start: Any, eta: float, xi: float) -> None:
-    """The same with Σ_s start(s) V_{g_i,1}(s), the value from a start distribution."""
+    """:func:`dual_step` with Σ_s start(s) V_{g_i,1}(s), the value from a start distribution."""
     for i in range(len(Y)):
         Y[i] = dual_move(Y[i], b[i] - start_value(V, 1 + i, start), eta, xi)
 

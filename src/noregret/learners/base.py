@@ -47,6 +47,7 @@ class Learner:
     summary: ClassVar[str] = ""
     presets: ClassVar[tuple[str, ...]] = ("theory", "practical")
     parameters: ClassVar[tuple[str, ...]] = ()
+    several: ClassVar[bool] = True  # whether it takes several constraints; if not, it refuses them
     promise: ClassVar[tuple[str, str]] = ("-", "-")  # the orders of regret and violation that its theorem promises
 
     spec: Spec

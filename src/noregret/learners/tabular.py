@@ -5,7 +5,7 @@ A tabular learner knows states only by number; it takes no features, also where 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +25,6 @@ from noregret.problems.base import Array, Spec, check_features
 
 class TabularLearner(Learner):
     """A learner on tables. A subclass names its ``parameters`` and makes its state in ``_start``."""
-
-    parameters: ClassVar[tuple[str, ...]] = ()
-    several: ClassVar[bool] = True  # whether its paper has several constraints
 
     def __init__(
         self,

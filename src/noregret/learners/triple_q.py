@@ -19,8 +19,8 @@ The price that is reported is Y = Z/η.
 
 Constants of ``theory``: χ = η = K^{1/5}, F = K^{3/5} (rounded up), ι = 128 log(√(2SAH) K), ε = 8√(SAH⁶ι³)/K^{1/5},
 ``bonus_scale`` 1. ε then exceeds H at any K one can run. It asks for no Slater gap.
-``practical``: χ, η and F as in ``theory``; ``bonus_scale`` 10⁻⁴, ε = 0.05, the bump 0.1. ``bonus_scale`` multiplies √ι, in b_t and
-in the paper's bump alike.
+``practical``: χ, η and F as in ``theory``; ``bonus_scale`` 10⁻⁴, ε = 0.05, the bump 0.1. ``bonus_scale`` multiplies √ι,
+in b_t and in the paper's bump alike.
 
 Deviations: exact ties are played uniformly, which makes the played policy a table; with ``cap`` "H-h+1" (``practical``) the
 tables start from, and are reset to, what the steps left can give. The value Q_{g,1}(x_1,a_1) that feeds Z is the one before
