@@ -47,6 +47,48 @@ def test_every_option_matches_its_slow_version(options: dict, features: str, m: 
     assert learner.dual.max() > 0
 
 
+@pytest.mark.parametrize("features", ["one-hot", "table"])
+@pytest.mark.parametrize("m", [1, 2])
+def test_only_what_the_slow_version_certifies_is_played(features: str, m: int) -> None:
+    problem = nr.problems.load(f"random:seed={m},S=4,A=3,H=3,m={m},fraction=0.3")
+    phi = nr.features.one_hot(4, 3) if features == "one-hot" else np.random.default_rng(m).dirichlet(np.ones(3), (4, 3))
+    safe = nr.oracle.safest(problem)
+    constants = {
+        "lam": 1e-4, "beta": 0.4, "alpha": 5.0, "eta": 0.3, "xi": 5.0, "zeta": 0.0, "cap": "H-h+1", "lower_clip": True,
+        "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "dual_estimate": "pessimistic", "pessimism": 0.5,
+    }  # fmt: skip
+    learner = make("primal-dual-lsvi", problem.spec, episodes=40, features=phi, safe_policy=safe, **constants)
+    slow = ReferencePractical(phi, 3, problem.b, safe=safe, start=problem.mu, **constants)
+    world, own = streams(4, 0)
+    shares = []
+    for _ in range(60):
+        np.testing.assert_allclose(learner.plan().policy, slow.plan().policy, atol=1e-9)
+        np.testing.assert_allclose(learner.dual, slow.Y, atol=1e-9)
+        shares.append(slow.share)
+        episode = play(problem, slow.plan().policy, world.random(4), own.random(3))
+        learner.observe(*episode)
+        slow.observe(*episode)
+    assert shares[0] == 0.0 and max(shares) > 0.0  # first the safe policy alone, then more and more of the other
+
+
+def test_the_safe_preset_does_not_violate() -> None:
+    problem = nr.problems.load("streaming:seed=3")
+    result = nr.run(problem, episodes=5000, trials=2, preset="safe", safe_policy="safest", progress=False)
+    assert result.hard_violation[:, -1].max() < 5
+    safest = nr.run(problem, "safest", episodes=5000, trials=1, progress=False)
+    assert result.hard_regret[:, -1].max() < 0.3 * safest.hard_regret[0, -1]
+
+
+def test_the_safe_preset_says_what_it_needs() -> None:
+    problem = nr.problems.load("streaming:seed=3")
+    with pytest.raises(nr.NoRegretError, match="safe_policy is None; preset 'safe' needs a policy"):
+        make("primal-dual-lsvi", problem.spec, episodes=10, preset="safe")
+    with pytest.raises(nr.NoRegretError, match="with a safe_policy expected 'pessimistic'"):
+        make("primal-dual-lsvi", problem.spec, episodes=10, safe_policy=nr.oracle.safest(problem))
+    with pytest.raises(nr.NoRegretError, match="safe_policy is 'best'; expected an array"):
+        nr.run(problem, episodes=10, preset="safe", safe_policy="best")
+
+
 def test_given_numbers_are_used_as_the_paper_uses_them() -> None:
     numbers = {"lam": 0.5, "beta": 0.3, "alpha": 7.0, "eta": 0.1, "xi": 3.0, "zeta": 0.0, "cap": "H", "lower_clip": False}
     for preset in ("theory", "paper", "practical"):

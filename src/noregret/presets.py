@@ -1,9 +1,10 @@
-"""The numbers of Algorithm 1: three presets, one code. Each number comes with the reason it has.
+"""The numbers of Algorithm 1: four presets, one code. Each number comes with the reason it has.
 
 - ``theory``: Theorem 1 as printed (Theorem 2 where ζ > 0). Vacuous at any K one can run; it needs the Slater gap γ.
 - ``paper``: section 5 of the paper (γ = 1, ζ = 0.1, its α and η), with β and λ, which it does not report, chosen by us.
 - ``practical``: what works, without γ and without tuning; every rule was chosen on one set of problems and checked on another
   (``docs/practical.md``).
+- ``safe``: ``practical`` for a user who has a safe policy and wants no episode to violate: it plays only what is certified.
 
 What a user gives replaces the preset's number, and is used as the paper uses it: a given α or η is constant in k, a given β is
 the constant bonus of reward and utility and the dual looks at V_g with that bonus, unless the option that departs from it is
@@ -21,7 +22,7 @@ from noregret.errors import InputError, unknown_name
 
 Cap = Literal["H", "H-h+1"]
 Bonus = Literal["constant", "span"]
-DualEstimate = Literal["optimistic", "plain"]
+DualEstimate = Literal["optimistic", "plain", "pessimistic"]
 Schedule = Literal["fixed", "anytime"]
 
 #: Chosen for the ``paper`` preset: the neighbours on a grid are shown by ``noregret paper``.
@@ -33,7 +34,7 @@ PAPER_ZETA = 0.1
 WORDS = {
     "cap": ("H", "H-h+1"),
     "bonus": ("constant", "span"),
-    "dual_estimate": ("optimistic", "plain"),
+    "dual_estimate": ("optimistic", "plain", "pessimistic"),
     "alpha_schedule": ("fixed", "anytime"),
     "eta_schedule": ("fixed", "anytime"),
 }
@@ -56,6 +57,7 @@ class Constants:
     span_floor: float = 0.0
     dual_estimate: DualEstimate = "optimistic"
     dual_prior: float = 0.0
+    pessimism: float = 0.0
     damping: bool = False
     alpha_schedule: Schedule = "fixed"
     eta_schedule: Schedule = "fixed"
@@ -80,6 +82,10 @@ def primal_dual(
     elif preset == "paper":
         gap, rule = _paper(choices, H=H, K=K, scale=scale), rule or "experiment"
     else:
+        if preset == "safe":
+            choices.offer("dual_estimate", "pessimistic", "only what is certified is played")
+            choices.offer("pessimism", 0.7, "of the utilities' bonus, with a minus sign")
+            choices.offer("zeta", 0.0, "pessimism is the tightening")
         gap = _practical(choices, H=H, K=K, scale=scale, ruled=rule is not None)
     if "alpha" not in choices.values:
         value = None
@@ -151,7 +157,9 @@ def _practical(c: Choices, *, H: int, K: int, scale: float, ruled: bool) -> floa
 
 
 def _consistent(c: Constants, H: int) -> None:
-    """With a bonus that moves with the data, states never visited must keep theirs: it has to reach the cap."""
+    """With a bonus that moves with the data, states never visited must keep theirs: it has to reach the cap (or 0)."""
+    if c.dual_estimate == "pessimistic" and not (c.bonus == "span" and c.lower_clip and c.pessimism > 0.0):
+        raise InputError("dual_estimate is 'pessimistic'; expected with it bonus 'span', lower_clip True and pessimism above 0")
     if c.bonus != "span":
         return
     for name, beta in (("beta", c.beta), ("utility_bonus·beta", c.beta * c.utility_bonus)):
@@ -215,9 +223,10 @@ class Choices:
         return key in self.given
 
     def offer(self, key: str, value: Any, reason: str) -> Any:
-        """What the user gave for ``key``, else ``value``."""
-        self.why[key] = "given" if key in self.given else reason
-        self.values[key] = self.given.get(key, value)
+        """What the user gave for ``key``, else what was offered first."""
+        if key not in self.values:
+            self.why[key] = "given" if key in self.given else reason
+            self.values[key] = self.given.get(key, value)
         return self.values[key]
 
     @property

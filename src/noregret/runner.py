@@ -174,6 +174,10 @@ def make_learner(
         if slater_gap != "oracle":
             raise InputError(f"slater_gap is {slater_gap!r}; expected a number, 'oracle' or None")
         slater_gap = opt.slater_gap
+    if isinstance(options.get("safe_policy"), str):
+        if options["safe_policy"] != "safest":
+            raise InputError(f"safe_policy is {options['safe_policy']!r}; expected an array (H,S,A), 'safest' or None")
+        options["safe_policy"] = oracle.safest(problem)
     return learners.make(name, problem.spec, episodes=episodes, slater_gap=slater_gap, **options)
 
 

@@ -24,6 +24,9 @@ class ReferencePractical(ReferenceAlgorithm1):
         span_floor: float = 0.0,
         dual_estimate: str = "optimistic",
         dual_prior: float = 0.0,
+        pessimism: float = 0.0,
+        safe: Any = None,
+        start: Any = None,
         damping: bool = False,
         alpha_schedule: str = "fixed",
         eta_schedule: str = "fixed",
@@ -33,6 +36,7 @@ class ReferencePractical(ReferenceAlgorithm1):
         self.utility_bonus, self.bonus, self.span_floor = utility_bonus, bonus, span_floor
         self.dual_estimate, self.dual_prior, self.damping = dual_estimate, dual_prior, damping
         self.alpha_schedule, self.eta_schedule = alpha_schedule, eta_schedule
+        self.pessimism, self.safe, self.start, self.share = pessimism, safe, start, 1.0
         self.gain, self.lack = np.ones(self.m), np.zeros(self.m)
 
     def plan(self) -> Plan:
@@ -52,7 +56,10 @@ class ReferencePractical(ReferenceAlgorithm1):
                 seen = [V[j, h + 1, e.states[h + 1]] for e in self.episodes]
                 observed = [e.rewards[h] if j == 0 else e.utilities[i, h] for e in self.episodes]
                 w = Lambda_inv @ features.T @ (np.array(observed) + np.array(seen))
-                if j > m:
+                if j > m and self.dual_estimate == "pessimistic":
+                    spread = max(max(seen) - min(seen) if seen else 0.0, self.span_floor)
+                    beta = -self.pessimism * self.beta * self.utility_bonus * spread
+                elif j > m:
                     beta = self.dual_prior * (H if self.cap == "H" else H - h) * np.sqrt(self.lam)
                 else:
                     beta = self.beta * (self.utility_bonus if j else 1.0)
@@ -66,14 +73,49 @@ class ReferencePractical(ReferenceAlgorithm1):
                 composite = Q[0, h, s] + sum(self.Y[i] * Q[1 + i, h, s] for i in range(m))
                 policy[h, s] = softmax(composite, alpha, self.available[h, s])
                 V[:, h, s] = Q[:, h, s] @ policy[h, s]
-        self.dual_values = V[1 + m :] if self.dual_estimate == "plain" else V[1 : 1 + m]
+        self.dual_values = V[1 : 1 + m] if self.dual_estimate == "optimistic" else V[1 + m :]
+        if self.safe is not None:
+            policy = self.certified_mixture(policy)
         self.last = Plan(Q[0], Q[1 : 1 + m], V[0], V[1 : 1 + m], policy)
         return self.last
+
+    def certified_mixture(self, target: np.ndarray) -> np.ndarray:
+        """The mixture with the largest share of ``target``, to seven halvings, whose pessimistic values reach b + ζ."""
+        low, high = 0.0, 1.0
+        if (self.pessimistic(target) >= self.b + float(self.zeta)).all():
+            low = 1.0
+        for _ in range(7 if low == 0.0 else 0):
+            middle = (low + high) / 2
+            if (self.pessimistic((1 - middle) * self.safe + middle * target) >= self.b + float(self.zeta)).all():
+                low = middle
+            else:
+                high = middle
+        self.share = low
+        return (1 - low) * self.safe + low * target
+
+    def pessimistic(self, policy: np.ndarray) -> np.ndarray:
+        """Values of a policy by the same regressions, with the bonus taken off."""
+        H, m, phi = self.H, self.m, self.phi
+        S, A, d = phi.shape
+        V = np.zeros((m, H + 1, S))
+        for h in reversed(range(H)):
+            features = np.array([phi[e.states[h], e.actions[h]] for e in self.episodes]).reshape(-1, d)
+            Lambda_inv = np.linalg.inv(self.lam * np.eye(d) + features.T @ features)
+            for i in range(m):
+                seen = [V[i, h + 1, e.states[h + 1]] for e in self.episodes]
+                w = Lambda_inv @ features.T @ (np.array([e.utilities[i, h] for e in self.episodes]) + np.array(seen))
+                spread = max(max(seen) - min(seen) if seen else 0.0, self.span_floor)
+                for s in range(S):
+                    for a in range(A):
+                        norm = np.sqrt(phi[s, a] @ Lambda_inv @ phi[s, a])
+                        q = self.clip(w @ phi[s, a] - self.pessimism * self.beta * self.utility_bonus * spread * norm, h)
+                        V[i, h, s] += policy[h, s, a] * q
+        return V[:, 0] @ self.start
 
     def observe(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike) -> None:
         self.plan()
         x = np.array(states)
-        eta = float(self.eta) / (np.sqrt(len(self.episodes) + 1) if self.eta_schedule == "anytime" else 1.0)
+        eta = self.share * float(self.eta) / (np.sqrt(len(self.episodes) + 1) if self.eta_schedule == "anytime" else 1.0)
         for i in range(self.m):
             lack = self.b[i] + float(self.zeta) - self.dual_values[i, 0, x[0]]
             if self.damping:

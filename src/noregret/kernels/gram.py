@@ -128,7 +128,12 @@ def estimate(gram: Any, h: int, V: Any, beta: Any, floor: float, cap: float, Q: 
     ``beta`` is a number, or one for each objective (J,). There may be more objectives than the 1 + m observed ones: those from
     1 + m on are the utilities once more, with a β of their own.
     """
-    _estimate(gram)(gram, h, V, beta, floor, cap, Q)  # type: ignore[misc]
+    estimate_from(gram, 0, h, V, beta, floor, cap, Q)
+
+
+def estimate_from(gram: Any, start: int, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
+    """:func:`estimate` for the objectives from ``start`` on."""
+    _estimate(gram)(gram, start, h, V, beta, floor, cap, Q)  # type: ignore[misc]
 
 
 def _each(beta: Any, j: int) -> float:
@@ -153,6 +158,11 @@ def _(gram, states, actions, observed):  # type: ignore[no-untyped-def]
 
 @overload(estimate)
 def _(gram, h, V, beta, floor, cap, Q):  # type: ignore[no-untyped-def]
+    return estimate
+
+
+@overload(estimate_from)
+def _(gram, start, h, V, beta, floor, cap, Q):  # type: ignore[no-untyped-def]
     return _estimate(gram)
 
 
@@ -188,10 +198,10 @@ def _learn_one_hot(gram: Any, states: Any, actions: Any, observed: Any) -> None:
         times[h, s, a, place] += 1.0
 
 
-def _estimate_one_hot(gram: Any, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
+def _estimate_one_hot(gram: Any, start: int, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
     J, A, observed = Q.shape[1], Q.shape[3], gram.fit.shape[3] - 2
     active, fit, successors, successor, times = gram.active, gram.fit, gram.successors, gram.successor, gram.times
-    for one in range(0, J, 2):  # objectives two at a time: their sums stay in registers
+    for one in range(start, J, 2):  # objectives two at a time: their sums stay in registers
         two = min(one + 1, J - 1)
         data_one = 2 + (one if one < observed else one - observed + 1)
         data_two = 2 + (two if two < observed else two - observed + 1)
@@ -327,11 +337,11 @@ def from_factor(L_inv: Any, out: Any) -> None:
             out[i, j] = total
 
 
-def _estimate_table(gram: Any, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
+def _estimate_table(gram: Any, start: int, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
     d, SA = gram.phi.shape
     A, observed = Q.shape[3], gram.total.shape[1]
     target, line, phi, moment, Lambda_inv, norm = gram.work[0], gram.line, gram.phi, gram.moment, gram.Lambda_inv, gram.norm
-    for j in range(Q.shape[1]):
+    for j in range(start, Q.shape[1]):
         data = j if j < observed else j - observed + 1
         beta_j = _each(beta, j)
         for i in range(d):

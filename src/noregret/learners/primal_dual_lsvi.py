@@ -19,8 +19,10 @@ Departures, each a named option whose first value is the printed form (``docs/al
 - ``lower_clip`` off | on: Q at least 0, which the proofs use;
 - ``utility_bonus`` 1 | c: the utilities' β is cβ;
 - ``bonus`` "constant" | "span": β times the spread of V_{j,h+1} over the next states seen (at least ``span_floor``);
-- ``dual_estimate`` "optimistic" | "plain": the dual step uses the same regression without bonus, evaluated beside the
-  others; where there is no data at all it is worth ``dual_prior`` of the cap;
+- ``dual_estimate`` "optimistic" | "plain" | "pessimistic": the dual step uses the same regression without bonus, evaluated
+  beside the others and worth ``dual_prior`` of the cap where there is no data at all; or with the bonus taken off, times
+  ``pessimism``, and worth 0 there;
+- ``safe_policy`` none | π: play the mixture of the planned policy with π that is certified by the pessimistic estimate;
 - ``damping`` off | on: the dual's gain halves when b − V_g changes sign;
 - ``alpha_schedule``, ``eta_schedule`` "fixed" | "anytime": α_k = α√k and η_k = η/√k, which need no K.
 
@@ -36,14 +38,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret import presets
+from noregret.errors import InputError
 from noregret.features import is_one_hot
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram import OneHotGram, TableGram, estimate, learn, one_hot_gram, spread, table_gram
 from noregret.kernels.jit import jit
+from noregret.kernels.safety import certified, mix, safe_share
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import adaptive_dual_step
 from noregret.learners.base import Learner, register
-from noregret.presets import PARAMETERS
+from noregret.presets import PARAMETERS, Constants
 from noregret.problems.base import Array, Spec, check_features
 
 
@@ -53,13 +57,15 @@ class PrimalDualState(NamedTuple):
     gram: Any  # OneHotGram or TableGram: Λ and the data
     Q: Array  # (H,J,S,A)
     V: Array  # (H+1,J,S), zero at H
-    policy: Array  # (H,S,A)
+    policy: Array  # (H,S,A) what is played
+    target: Array  # (H,S,A) what is planned: the same array, unless there is a safe policy to mix it with
     Y: Array  # (m,)
     b: Array  # (m,) thresholds, tightened by ζ
     available: NDArray[np.bool_]  # (H,S,A)
     cap: Array  # (H,)
     floor: float  # 0, or −∞ without the lower clip
-    beta: Array  # (J,) β of each objective; of the plain ones prior·√λ, to be multiplied by the cap
+    beta: Array  # (J,) β of each objective; for the dual's own objectives prior·√λ (times the cap), or −pessimism·β
+    pessimistic: bool  # which of the two
     bonus: Array  # (J,) scratch: β of this step
     span_floor: float  # least spread that β is multiplied by; negative for a constant β
     alpha: float
@@ -71,22 +77,29 @@ class PrimalDualState(NamedTuple):
     damping: bool
     gain: Array  # (m,) of the dual step
     lack: Array  # (m,) last b − V_g
+    start: Array  # (S,) distribution of the first state
+    safe: Array  # (H,S,A), or (0,0,0) without a safe policy
+    share: Array  # (1,) how much of the target is played
+    Q_mix: Array  # scratch like Q and V for the values of mixtures
+    V_mix: Array
 
 
 def plan(state: Any) -> None:
     """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max."""
-    gram, Q, V, policy = state.gram, state.Q, state.V, state.policy
+    gram, Q, V, policy = state.gram, state.Q, state.V, state.target
     alpha = state.alpha * pace(state.k[0], state.alpha_anytime)
     for h in range(len(Q) - 1, -1, -1):  # l. 4
         step_bonus(state, h)  # β, of this step where it depends on the data
         estimate(gram, h, V, state.bonus, state.floor, state.cap[h], Q)  # l. 5-9
         soft_max(Q, h, gram.active, gram.actives[h], state.Y, alpha, state.available, policy, V)  # l. 10-12
+    if len(state.safe) > 0:
+        stay_safe(state)
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """Alg. 1, l. 13-16: take in the episode; the dual step uses the V_g that the episode was planned with."""
     learn(state.gram, states, actions, observed)  # l. 5 of the next episode
-    eta = state.eta / pace(state.k[0], state.eta_anytime)
+    eta = state.share[0] * state.eta / pace(state.k[0], state.eta_anytime)  # the price of a policy that is not played waits
     first = state.V.shape[1] - len(state.Y)  # the objectives that the dual looks at: the last m
     adaptive_dual_step(
         state.Y, state.b, state.V, first, states[0], eta, state.xi, state.damping, state.gain, state.lack
@@ -106,11 +119,24 @@ def step_bonus(state: Any, h: int) -> None:
     m = len(state.Y)
     for j in range(len(state.bonus)):
         scale = 1.0
-        if j > m:
+        if j > m and not state.pessimistic:
             scale = state.cap[h]
         elif state.span_floor >= 0.0:
             scale = max(spread(state.gram, h, state.V, j), state.span_floor)
         state.bonus[j] = state.beta[j] * scale
+
+
+@jit
+def stay_safe(state: Any) -> None:
+    """Play as much of the planned policy as is certified, and the safe policy for the rest."""
+    first, share = 1 + len(state.Y), 1.0
+    if not certified(state.V, first, state.b, state.start):
+        share = safe_share(
+            state.gram, state.safe, state.target, first, state.beta, state.span_floor, state.bonus, state.cap, state.Q_mix,
+            state.V_mix, state.b, state.start,
+        )  # fmt: skip
+    mix(state.safe, state.target, share, state.policy)
+    state.share[0] = share
 
 
 @register
@@ -119,8 +145,8 @@ class PrimalDualLSVI(Learner):
 
     name: ClassVar[str] = "primal-dual-lsvi"
     summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
-    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical")
-    parameters: ClassVar[tuple[str, ...]] = PARAMETERS
+    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "safe")
+    parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy")
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T)")
 
     def __init__(
@@ -131,6 +157,7 @@ class PrimalDualLSVI(Learner):
         preset: str = "practical",
         features: ArrayLike | None = None,
         slater_gap: float | None = None,
+        safe_policy: ArrayLike | None = None,
         **params: Any,
     ) -> None:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
@@ -138,29 +165,33 @@ class PrimalDualLSVI(Learner):
         one_hot = phi is None or is_one_hot(phi)
         d = S * A if phi is None else phi.shape[2]
         constants, explain = presets.primal_dual(preset, H=H, A=A, d=d, m=m, K=episodes, slater_gap=slater_gap, **params)
+        safe = self._safe_policy(safe_policy, preset, constants)
         self.spec, self.episodes, self.preset = spec, episodes, preset
         self.constants, self.explain = (
             vars(constants) | {"features": "one-hot" if one_hot else f"table, d={d}"},
             explain,
         )
-        plain = constants.dual_estimate == "plain"
-        J, lam = 1 + (2 * m if plain else m), constants.lam
+        J, lam = 1 + (m if constants.dual_estimate == "optimistic" else 2 * m), constants.lam
+        pessimistic = constants.dual_estimate == "pessimistic"
         gram: OneHotGram | TableGram
         gram = one_hot_gram(H, S, A, 1 + m, lam) if one_hot or phi is None else table_gram(phi, H, 1 + m, lam, J)
         beta = np.full(J, constants.beta * constants.utility_bonus)
         beta[0] = constants.beta
-        beta[1 + m :] = constants.dual_prior * np.sqrt(lam)
+        beta[1 + m :] = -constants.pessimism * beta[1] if pessimistic else constants.dual_prior * np.sqrt(lam)
+        policy = np.zeros((H, S, A))
         self._state = state = PrimalDualState(  # l. 1
             gram=gram,
             Q=np.zeros((H, J, S, A)),
             V=np.zeros((H + 1, J, S)),
-            policy=np.zeros((H, S, A)),
+            policy=policy,
+            target=policy if safe is None else np.zeros((H, S, A)),
             Y=np.zeros(m),
             b=spec.thresholds + constants.zeta,
             available=spec.available.copy(),
             cap=np.full(H, float(H)) if constants.cap == "H" else np.arange(H, 0.0, -1.0),
             floor=0.0 if constants.lower_clip else -np.inf,
             beta=beta,
+            pessimistic=pessimistic,
             bonus=np.zeros(J),
             span_floor=constants.span_floor if constants.bonus == "span" else -1.0,
             alpha=constants.alpha,
@@ -172,14 +203,36 @@ class PrimalDualLSVI(Learner):
             damping=constants.damping,
             gain=np.ones(m),
             lack=np.zeros(m),
+            start=spec.start.copy(),
+            safe=np.zeros((0, 0, 0)) if safe is None else safe,
+            share=np.ones(1),
+            Q_mix=np.zeros((H, J, S, A) if safe is not None else (0, 0, 0, 0)),
+            V_mix=np.zeros((H + 1, J, S) if safe is not None else (0, 0, 0)),
         )
         # A state never visited at a step keeps these values: only its bonus counts, and ties give the uniform policy.
-        state.policy[:] = spec.available / spec.available.sum(axis=2, keepdims=True)
+        state.target[:] = spec.available / spec.available.sum(axis=2, keepdims=True)
         for h in range(H):
             for j in range(J):
-                scale = state.cap[h] if j > m else constants.span_floor if constants.bonus == "span" else 1.0
-                state.Q[h, j] = min(beta[j] * scale / np.sqrt(lam), state.cap[h])
+                by_span = constants.span_floor if constants.bonus == "span" else 1.0
+                scale = state.cap[h] if j > m and not pessimistic else by_span
+                state.Q[h, j] = max(min(beta[j] * scale / np.sqrt(lam), state.cap[h]), state.floor)
         state.V[:H] = state.Q[..., 0]
+
+    @staticmethod
+    def _safe_policy(safe_policy: ArrayLike | None, preset: str, constants: Constants) -> Array | None:
+        """The safe policy where there is one, and an error where it is needed or of no use."""
+        if safe_policy is None:
+            if preset == "safe":
+                raise InputError(
+                    "safe_policy is None; preset 'safe' needs a policy that meets the constraint with room: "
+                    "an array (H,S,A) (or 'safest' in run)"
+                )
+            return None
+        if constants.dual_estimate != "pessimistic":
+            raise InputError(
+                f"dual_estimate is {constants.dual_estimate!r}; with a safe_policy expected 'pessimistic' (preset 'safe')"
+            )
+        return np.array(safe_policy, dtype=np.float64)
 
 
 register_kernels(PrimalDualState, plan, update)
