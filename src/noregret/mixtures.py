@@ -1,8 +1,9 @@
-"""The best mixture of known policies: the tiny master program of the oracle's column generation."""
+"""Mixtures of policies: the best one (the tiny master program of the oracle's column generation), and one as a policy."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noregret.errors import OracleError
 from noregret.problems.base import Array
@@ -34,3 +35,14 @@ def master(values: Array, b: Array, reward: float) -> tuple[Array, Array, float]
         raise OracleError(f"the master program over {K} policies was not solved: {found.message}")
     weights = np.maximum(found.x[:-1], 0.0)
     return weights / weights.sum(), np.maximum(-scale * found.ineqlin.marginals, 0.0), -float(found.fun)
+
+
+def markov_policy(occupancy: Array, available: NDArray[np.bool_]) -> Array:
+    """The Markov policy π_h(a|x) = q_h(x,a)/Σ_a q_h(x,a) of an occupancy (H,S,A), or of a positive multiple of one.
+
+    Values are linear in the occupancy, so for the average occupancy of a mixture of policies this policy has exactly the
+    mixture's values. States that are never reached have uniform actions.
+    """
+    reached = occupancy.sum(axis=2, keepdims=True)
+    uniform = available / available.sum(axis=2, keepdims=True)
+    return np.asarray(np.where(reached > 1e-100, occupancy / np.maximum(reached, 1e-100), uniform))

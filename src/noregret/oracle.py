@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noregret import linear_oracle
 from noregret.errors import InfeasibleError, InputError, OracleError
+from noregret.mixtures import markov_policy
 from noregret.mixtures import master as _master
 from noregret.problems.base import TOLERANCE, Array, TabularCMDP
 from noregret.problems.linear import LinearCMDP
@@ -237,9 +238,7 @@ class _Pool:
         q = np.zeros_like(problem.r)
         for k in np.flatnonzero(weights):
             q += weights[k] * _forward(problem, _one_hot(problem, self.actions[k]))
-        d = q.sum(axis=2, keepdims=True)
-        uniform = problem.available / problem.available.sum(axis=2, keepdims=True)
-        policy = np.where(d > 1e-100, q / np.maximum(d, 1e-100), uniform)
+        policy = markov_policy(q, problem.available)
         q = _forward(problem, policy)
         V_r, V_g = _values(problem, q)
         mixed = weights @ self.values

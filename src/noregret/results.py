@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret.errors import InputError
+from noregret.played import Played, PolicyReport, Which
 from noregret.problems.base import Array
 
 #: Raised when the numbers of some run change; stored runs of another version are not taken for the same run.
@@ -45,6 +47,7 @@ class RunResult:
     threads: int
     explain: dict[str, str] = field(default_factory=dict)
     trials_requested: int = 1
+    played: Played | None = field(default=None, repr=False)
 
     @property
     def trials(self) -> int:
@@ -77,6 +80,25 @@ class RunResult:
         """Episodes played per second of wall time, over all trials."""
         played = self.trials * (int(self.episodes[-1]) if len(self.episodes) else 0)
         return played / self.seconds if self.seconds > 0 else 0.0
+
+    def policy(self, which: Which = "mixture", trial: int | None = None) -> Array:
+        """One Markov policy (H,S,A) out of the run; the run must have been made with ``keep_policy=True``.
+
+        Args:
+            which: "mixture", the uniform mixture of all policies played: its values are the means of theirs (the paper's PAC
+                remark); "tail", the same of the last half of the episodes; "last", the last one.
+            trial: of which trial; None for the mixture of all trials in equal parts.
+        """
+        return self._kept().policy(which, trial)
+
+    def policy_report(self, which: Which = "mixture", trial: int | None = None) -> PolicyReport:
+        """The exact values of :meth:`policy`, its distance ε from the optimum, and the ε that the theorem promises."""
+        return self._kept().report(which, trial)
+
+    def _kept(self) -> Played:
+        if self.played is None:
+            raise InputError("keep_policy was False in this run; expected run(..., keep_policy=True)")
+        return self.played
 
     def __repr__(self) -> str:
         """A one-line summary with the last recorded means."""

@@ -8,27 +8,28 @@ number of trials change a bit of a trial. The policy of every episode is evaluat
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from noregret import learners, linear_runner, oracle
+from noregret import learners, linear_runner, oracle, theory
 from noregret.errors import InputError, NumericalError
 from noregret.kernels import world as worlds
 from noregret.kernels.dispatch import plan, update
 from noregret.kernels.jit import jit
+from noregret.kernels.played import keep, room
 from noregret.learners.base import Learner, check_episodes
 from noregret.learners.fixed import FixedPolicy
+from noregret.played import Played
 from noregret.problems.base import Array, TabularCMDP
 from noregret.problems.linear import LinearCMDP
+from noregret.progress import bar
 from noregret.results import RunResult, named_curves, record_grid
 from noregret.streams import streams
 
@@ -52,11 +53,13 @@ def _block(
     b: Any,
     sums: Any,
     curves: Any,
+    kept: Any,
 ) -> int:
     """Play episodes k, k+1, ... (from 0), one for each row of uniforms; returns the first one with a value that is not finite.
 
     ``sums`` (2+2m,): regret, hard regret, m signed violations, m hard ones. ``curves`` (n,2+3m): these and the dual, at the
-    episodes that ``every`` divides and at the last.
+    episodes that ``every`` divides and at the last. ``kept`` (4,H,S,A) sums up the policies; without it, None,
+    there is no trace of that in the compiled code.
     """
     m = len(b)
     for i in range(len(u)):  # Alg. 1, l. 2
@@ -73,6 +76,8 @@ def _block(
             sums[2 + m + j] += max(lack, 0.0)
         if not finite:
             return k + i
+        if kept is not None:
+            keep(world, state.policy, world.start, k + i >= K // 2, scratch, kept)
         worlds.play(world, state.policy, u[i], v[i], scratch)  # Alg. 1, l. 3 and 13-15
         update(state, scratch.states, scratch.actions, scratch.observed)
         done = k + i + 1
@@ -108,6 +113,7 @@ class Trial:
     episodes: int
     every: int
     V_star: float
+    keep_policy: bool = False
     k: int = 0
     seconds: float = 0.0
     _block: Callable[..., int] = field(init=False, repr=False)
@@ -117,6 +123,7 @@ class Trial:
         self.streams = streams(self.seed, self.index)
         self.sums = np.zeros(2 + 2 * m)
         self.curves = np.zeros((-(-self.episodes // self.every), 2 + 3 * m))
+        self.kept = room(self.problem.r.shape) if self.keep_policy else None
         self.scratch = worlds.scratch_for(self.world)
         self._block = block_for(self.learner._state)
 
@@ -128,7 +135,7 @@ class Trial:
         begin = time.perf_counter()
         bad = self._block(
             self.learner._state, self.world, self.scratch, u, v, self.k, self.episodes, self.every, self.V_star, self.problem.b,
-            self.sums, self.curves,
+            self.sums, self.curves, self.kept,
         )  # fmt: skip
         self.seconds += time.perf_counter() - begin
         self.learner._planned = False
@@ -195,6 +202,7 @@ def run(
     threads: int | None = None,
     block_size: int | None = None,
     progress: bool | None = None,
+    keep_policy: bool = False,
     **params: Any,
 ) -> RunResult:
     """Run a learner and measure its exact regret and violation.
@@ -212,6 +220,7 @@ def run(
         threads: trials run at once; all cores by default.
         block_size: episodes of a compiled block; chosen by the clock by default. Results do not depend on it.
         progress: show a progress bar; by default when standard error is a terminal.
+        keep_policy: keep the policies that were played, for ``result.policy()``; the curves do not depend on it.
         params: constants of the learner that override the preset's.
 
     Returns:
@@ -228,6 +237,8 @@ def run(
             raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed is {seed!r}; expected a whole number, at least 0")
+    if keep_policy and isinstance(problem, LinearCMDP):
+        raise InputError("keep_policy is True; expected False on a linear CMDP, whose policies are not tables")
     if isinstance(problem, LinearCMDP):
         return linear_runner.run(
             problem, learner, episodes=int(episodes), trials=trials, seed=int(seed), record_every=record_every, preset=preset,
@@ -239,7 +250,7 @@ def run(
 
     def start(index: int) -> Trial:
         made = make_learner(problem, learner, opt, episodes=episodes, **options)
-        return Trial(problem, world, made, int(seed), index, int(episodes), int(record_every), opt.value)
+        return Trial(problem, world, made, int(seed), index, int(episodes), int(record_every), opt.value, bool(keep_policy))
 
     first = start(0)
     tightened = tightened_value(problem, opt, first.learner.constants.get("zeta", 0.0))
@@ -293,7 +304,7 @@ def _play_all(
                     break
         return trial
 
-    with _bar(trials * first.episodes, progress) as show:
+    with bar(trials * first.episodes, progress) as show:
         try:
             first.advance(1)  # compiles, or loads the compiled code, before threads wait for it
             with ThreadPoolExecutor(threads) as pool:
@@ -342,28 +353,24 @@ def _collect(
         tightened_value=tightened, optimal_dual=np.array(opt.dual), slater_gap=opt.slater_gap,
         slater_gap_used=opt.slater_gap if gap == "oracle" else gap, episodes_requested=episodes,
         trials_requested=trials, seconds=seconds,
-        kernel_seconds=sum(trial.seconds for trial in finished), threads=threads,
+        kernel_seconds=sum(trial.seconds for trial in finished), threads=threads, played=_played(finished, opt, options),
     )  # fmt: skip
 
 
-@contextmanager
-def _bar(total: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
-    """A progress bar with episodes/s and time left on standard error; silent when that is not a terminal."""
-    if progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    begin = time.perf_counter()
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]} episodes/s"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("episodes", total=total, rate="-")
-
-        def show(done: int) -> None:
-            bar.update(task, completed=done, rate=f"{done / (time.perf_counter() - begin):,.0f}")
-
-        yield show
+def _played(finished: list[Trial], opt: oracle.Optimum, options: dict[str, Any]) -> Played | None:
+    """What ``result.policy()`` needs, with the exact values of each policy; None unless the policies were kept."""
+    first = finished[0]
+    if not first.keep_policy:
+        return None
+    problem, spec, c = first.problem, first.learner.spec, first.learner.constants
+    promised = None
+    if first.learner.name == "primal-dual-lsvi":
+        d = spec.dimension if options["features"] is None else np.shape(options["features"])[2]
+        promised = theory.promise(
+            d=d, H=spec.horizon, K=first.episodes, A=spec.n_actions, xi=c["xi"], zeta=c["zeta"], slater_gap=opt.slater_gap
+        )
+    played = Played(np.stack([trial.kept for trial in finished]), problem.available, opt.value, problem.b, promised)
+    return played.valued(lambda policy: oracle.evaluate(problem, policy))
 
 
 def values(problem: TabularCMDP, policy: Array) -> tuple[float, Array]:

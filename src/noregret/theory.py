@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 import operator
 from numbers import Real
-from typing import Literal, SupportsIndex
+from typing import Any, Literal, NamedTuple, SupportsIndex
 
 from noregret.errors import InputError, unknown_name
 
@@ -241,6 +241,31 @@ def violation_bound_tightened(
     _tightening(zeta, slater_gap, 0.5)
     cap = xi(H=H, slater_gap=slater_gap, tightened=True)
     return max(violation_bound(d=d, H=H, K=K, A=A, xi=cap, p=p, C=C, full=full) - K * zeta, 0.0)
+
+
+# --- which theorem speaks of a run ---------------------------------------------------------------------------------
+
+
+class Promise(NamedTuple):
+    """Bounds on the sums of K episodes, and the theorem they come from; divided by K they bound the uniform mixture."""
+
+    theorem: str
+    K: int
+    regret: float
+    violation: float
+
+
+def promise(*, d: int, H: int, K: int, A: int, xi: float, zeta: float, slater_gap: float) -> Promise | None:
+    """What Theorem 1 (ζ = 0) or Theorem 2 (0 < ζ <= γ/2) promises with C = 1; None where neither applies."""
+    sizes: dict[str, Any] = {"d": d, "H": H, "K": K, "A": A}
+    if zeta == 0.0:
+        if xi <= 0.0:
+            return None
+        return Promise("Theorem 1", K, regret_bound(**sizes, xi=xi), violation_bound(**sizes, xi=xi))
+    if zeta > slater_gap / 2:
+        return None
+    sizes |= {"slater_gap": slater_gap, "zeta": zeta}
+    return Promise("Theorem 2", K, regret_bound_tightened(**sizes), violation_bound_tightened(**sizes))
 
 
 # --- the pieces of the bounds --------------------------------------------------------------------------------------

@@ -104,25 +104,17 @@ def _print_bounds(made: Learner, optimum: Optimum) -> None:
         return
     from noregret import theory
 
-    spec, c = made.spec, made.constants
-    H, K, gap = spec.horizon, made.episodes, optimum.slater_gap
-    sizes: dict[str, Any] = {"d": spec.dimension, "H": H, "K": K, "A": spec.n_actions}
-    trivial = float(K * H)
+    spec, c, gap = made.spec, made.constants, optimum.slater_gap
+    sizes = {"d": spec.dimension, "H": spec.horizon, "K": made.episodes, "A": spec.n_actions}
+    trivial = float(made.episodes * spec.horizon)
+    promise = theory.promise(**sizes, xi=c["xi"], zeta=c["zeta"], slater_gap=gap)
     rows: list[tuple[Cell, ...]] = []
-
-    def add(what: str, theorem: str, bound: float) -> None:
-        words = "less than anything can cost" if bound < trivial else "says nothing: no policy can cost more than K·H"
-        rows.append((what, theorem, _text(bound), f"{words} ({trivial:,.0f})"))
-
-    if c["zeta"] == 0.0:
-        if c["xi"] > 0.0:
-            add("regret", "Theorem 1, with C = 1", theory.regret_bound(**sizes, xi=c["xi"]))
-            add("violation", "Theorem 1, with C' = 1", theory.violation_bound(**sizes, xi=c["xi"]))
-    elif c["zeta"] <= gap / 2:
-        tight = sizes | {"slater_gap": gap, "zeta": c["zeta"]}
-        add("regret", "Theorem 2, with C = 1 and the exact Slater gap", theory.regret_bound_tightened(**tight))
-        add("violation", "Theorem 2, with C' = 1 and the exact Slater gap", theory.violation_bound_tightened(**tight))
-    else:
+    if promise is not None:
+        exact = " and the exact Slater gap" if c["zeta"] else ""
+        for what, C, bound in (("regret", "C", promise.regret), ("violation", "C'", promise.violation)):
+            words = "less than anything can cost" if bound < trivial else "says nothing: no policy can cost more than K·H"
+            rows.append((what, f"{promise.theorem}, with {C} = 1{exact}", _text(bound), f"{words} ({trivial:,.0f})"))
+    elif c["zeta"]:
         console().print(
             f"No bound: zeta is {c['zeta']:.6g}, and Theorem 2 asks for at most half the Slater gap, {gap / 2:.6g}."
         )

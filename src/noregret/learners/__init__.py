@@ -11,10 +11,12 @@ from noregret.learners import (
     triple_q,
 )
 from noregret.learners.base import Learner, Plan, get, make, names, register
+from noregret.learners.reservoir import PolicyReservoir
 
 __all__ = [
     "Learner",
     "Plan",
+    "PolicyReservoir",
     "continuous",
     "fixed",
     "get",

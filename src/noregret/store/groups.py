@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Group:
         """All runs as one result, a trial a run; reads and checks the curves."""
         first = self.runs[0].record
         curves = [run.curves() for run in self.runs]
-        stacked = {name: np.stack([c[name] for c in curves]) for name in curves[0] if name != "episodes"}
+        stacked: dict[str, Any] = {name: np.stack([c[name] for c in curves]) for name in curves[0] if name != "episodes"}
         signed = stacked.pop("signed_violations")
         return RunResult(
             problem=self.key.problem, learner=self.key.learner, preset=self.key.preset, constants=first["constants"],
