@@ -75,9 +75,9 @@ def test_a_fixed_policy_is_its_own_mixture_and_many_episodes_keep_nine_digits():
 
 
 def test_the_promise_is_the_theorem_divided_by_the_episodes():
-    problem = small(2, d=3)
+    problem = small(2)
     result = nr.run(problem, episodes=K, trials=1, preset="theory", slater_gap="oracle", keep_policy=True, progress=False)
-    report, sizes = result.policy_report(), {"d": 3, "H": 3, "K": K, "A": 3, "xi": result.constants["xi"]}
+    report, sizes = result.policy_report(), {"d": 12, "H": 3, "K": K, "A": 3, "xi": result.constants["xi"]}
     assert report.theorem == "Theorem 1" and report.vacuous
     assert report.promised_reward == pytest.approx(nr.theory.regret_bound(**sizes) / K)
     assert report.promised_utility == pytest.approx(nr.theory.violation_bound(**sizes) / K)

@@ -369,7 +369,8 @@ def _played(finished: list[Trial], opt: oracle.Optimum, options: dict[str, Any])
         promised = theory.promise(
             d=d, H=spec.horizon, K=first.episodes, A=spec.n_actions, xi=c["xi"], zeta=c["zeta"], slater_gap=opt.slater_gap
         )
-    played = Played(np.stack([trial.kept for trial in finished]), problem.available, opt.value, problem.b, promised)
+    kept = np.stack([trial.kept for trial in finished if trial.kept is not None])
+    played = Played(kept, problem.available, opt.value, problem.b, promised)
     return played.valued(lambda policy: oracle.evaluate(problem, policy))
 
 

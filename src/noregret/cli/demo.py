@@ -1,0 +1,47 @@
+"""``noregret demo``: small pictures of single ideas.
+
+A demo is a function in a file of this folder, with ``@demo.command()`` of this module before it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from noregret.cli import arguments as arg
+from noregret.cli.app import app
+from noregret.cli.console import console
+
+demo = typer.Typer(help="Show one idea of the paper in one picture.", no_args_is_help=True)
+app.add_typer(demo, name="demo")
+
+Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the picture (PNG, SVG) and table (CSV) go.")]
+
+
+@demo.command()
+def greedy(
+    out: Folder = Path("results/greedy"),
+    horizon: Annotated[
+        int, typer.Option("--horizon", "-H", parser=arg.whole, metavar="H", help="Steps of an episode: Q is at most H.")
+    ] = 10,
+) -> None:
+    """Why soft-max: a change of ε in Q moves the value of a greedy policy by H-1, that of a soft-max policy by order ε."""
+    from noregret.experiments import greedy as experiment
+    from noregret.files import make_folder
+    from noregret.report import figures, tables
+    from noregret.report import greedy as report
+
+    figures.require()
+    made = experiment.run(horizon)
+    make_folder(out)
+    picture, table = report.figure(made), report.table(made, experiment.SHOWN)
+    files = [
+        figures.write(picture, out / "greedy.png"),
+        figures.write(picture, out / "greedy.svg"),
+        tables.write_text(out / "greedy.csv", report.table(made, experiment.EPSILONS).csv()),
+    ]
+    console().print(table.rich())
+    for file in files:
+        console().print(f"wrote {file}")
