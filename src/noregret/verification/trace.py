@@ -1,0 +1,149 @@
+"""A run of Algorithm 1, episode by episode with ``plan`` and ``observe``, and what the lemmas speak of beside it.
+
+The numbers of the algorithm (Q, V, Y, Λ, w) are those of the compiled learner; the truth (values of π_k, of the best policy for
+each price, of π*) is the oracle's. The uniforms are those of trial 0 of ``noregret.run``, so it is the same run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noregret import oracle
+from noregret.errors import InputError
+from noregret.kernels import world as worlds
+from noregret.kernels.gram import OneHotGram
+from noregret.learners.base import Learner
+from noregret.learners.primal_dual_lsvi import PrimalDualLSVI
+from noregret.problems.base import Array, TabularCMDP
+from noregret.runner import make_learner
+from noregret.streams import streams
+
+#: Differences below this are rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was measured in K episodes. A value from the start is that of the state the episode started in."""
+
+    problem: TabularCMDP
+    learner: Learner
+    optimum: oracle.Optimum
+    best: oracle.Optimum | None  # π* of the thresholds b + ζ; None where no policy meets them
+    alpha: Array  # (K,) α of each episode
+    Y: Array  # (K,m) price of each episode
+    squares: Array  # (K,H) ‖φ‖² in Λ⁻¹ of the pairs visited, before they were learned
+    growth: Array  # (H,) log det Λ^{K+1} − log det Λ^1
+    norms: Array  # (K,) largest ‖w_j,h‖ of the episode
+    greedy_gap: Array  # (K,) largest max_a C − V_C over steps and states, C the composite Q
+    optimism: Array  # (K,) least C + (H−h)log|A|/α − C^π over steps, states, actions and policies π
+    optimistic: float  # share of all (k,h,x,a) in which that is not negative
+    one_step: float  # share of all (k,h,x,a) in which the one-step form of the lemma holds
+    V_k: Array  # (K,1+m) the algorithm's V_j,1(x_1)
+    V_pi: Array  # (K,1+m) the exact values of π_k
+
+    @property
+    def K(self) -> int:  # noqa: N802
+        """Episodes."""
+        return len(self.Y)
+
+    @property
+    def d(self) -> int:
+        """The dimension of the features that the learner used."""
+        gram = self.learner._state.gram
+        return int(gram.visits[0].size if isinstance(gram, OneHotGram) else len(gram.phi))
+
+    @property
+    def fixed_start(self) -> bool:
+        """Whether every episode starts in the same state, as the paper has it."""
+        return int((self.problem.mu > 0).sum()) == 1
+
+
+def trace(problem: TabularCMDP, *, episodes: int, seed: int = 0, preset: str = "theory", **options: Any) -> Trace:
+    """Run ``primal-dual-lsvi`` and measure; takes the options of :func:`noregret.run`."""
+    if not isinstance(problem, TabularCMDP):
+        raise InputError(f"problem is a {type(problem).__name__}; expected a TabularCMDP, whose truth is known for every state")
+    opt = oracle.solve(problem)
+    learner = make_learner(problem, PrimalDualLSVI.name, opt, episodes=episodes, preset=preset, **options)
+    c, zeta = learner.constants, float(learner.constants["zeta"])
+    best = opt if zeta == 0.0 else oracle.solve(problem, tighten=zeta) if zeta <= opt.slater_gap else None
+    H, _, A = problem.r.shape
+    m, K = problem.n_constraints, episodes
+    world, (of_world, own) = worlds.compile_world(problem), streams(seed, 0)
+    scratch = worlds.scratch_for(world)
+    alpha = np.full(K, float(c["alpha"]))
+    if c["alpha_schedule"] == "anytime":
+        alpha *= np.sqrt(np.arange(1.0, K + 1.0))
+    Y, squares, V_k, V_pi = np.zeros((K, m)), np.zeros((K, H)), np.zeros((K, 1 + m)), np.zeros((K, 1 + m))
+    norms, greedy_gap, optimism = np.zeros(K), np.zeros(K), np.zeros(K)
+    held = stepwise = 0
+    to_go = np.arange(H - 1.0, -1.0, -1.0)[:, None, None] * np.log(A)
+    for k in range(K):
+        policy, state = learner.plan().policy, learner._state
+        Y[k] = learner.dual
+        prices = np.concatenate([[1.0], Y[k]])
+        C = np.where(problem.available, np.einsum("j,hjsa->hsa", prices, state.Q[:, : 1 + m]), -np.inf)
+        V_C = np.einsum("j,hjs->hs", prices, state.V[:, : 1 + m])
+        greedy_gap[k] = (C.max(axis=2) - V_C[:H]).max()
+        norms[k] = _largest_weight(state.gram, state.V, 1 + m)
+        true_Q, true_V = _best_composite(problem, prices)
+        slack = C + to_go / alpha[k] - true_Q
+        next_step = np.einsum("hsax,hx->hsa", problem.P, true_V[1:] - V_C[1:])
+        optimism[k] = slack[problem.available].min()
+        held += int((slack[problem.available] >= -ROUNDING).sum())
+        stepwise += int((C + next_step - true_Q >= -ROUNDING)[problem.available].sum())
+        worlds.evaluate(world, policy, world.start, scratch)
+        V_pi[k] = scratch.values
+        u, v = of_world.random(worlds.world_width(problem)), own.random(H)
+        worlds.play(world, policy, u, v, scratch)
+        V_k[k] = state.V[0, : 1 + m, scratch.states[0]]
+        squares[k] = _squares(state.gram, scratch.states[:H], scratch.actions, A)
+        learner.observe(scratch.states, scratch.actions, scratch.observed[:, 0], scratch.observed[:, 1:].T)
+    entries = K * int(problem.available.sum())
+    return Trace(
+        problem=problem, learner=learner, optimum=opt, best=best, alpha=alpha, Y=Y, squares=squares,
+        growth=_growth(learner._state.gram), norms=norms, greedy_gap=greedy_gap, optimism=optimism,
+        optimistic=held / entries, one_step=stepwise / entries, V_k=V_k, V_pi=V_pi,
+    )  # fmt: skip
+
+
+def _best_composite(problem: TabularCMDP, prices: Array) -> tuple[Array, Array]:
+    """max_π of Q_r^π + Y·Q_g^π (H,S,A) and of its V (H+1,S): what no policy exceeds in any state."""
+    H, S, _ = problem.r.shape
+    value = prices[0] * problem.r + np.tensordot(prices[1:], problem.g, axes=1)
+    Q, V = np.empty_like(value), np.zeros((H + 1, S))
+    for h in reversed(range(H)):
+        Q[h] = value[h] + problem.P[h] @ V[h + 1]
+        V[h] = np.where(problem.available[h], Q[h], -np.inf).max(axis=1)
+    return Q, V
+
+
+def _largest_weight(gram: Any, V: Array, J: int) -> float:
+    """Max over steps and objectives of ‖w_j,h‖."""
+    if not isinstance(gram, OneHotGram):
+        return float(np.linalg.norm(gram.w[:, :J], axis=2).max())
+    H = len(gram.visits)
+    largest = 0.0
+    for h in range(H):
+        for j in range(J):
+            target = gram.fit[h, :, :, 2 + j] + (gram.times[h] * V[h + 1, j][gram.successor[h]]).sum(axis=2)
+            largest = max(largest, float(np.linalg.norm(target * gram.fit[h, :, :, 0])))
+    return largest
+
+
+def _squares(gram: Any, states: Any, actions: Any, A: int) -> Array:
+    """φᵀΛ_h⁻¹φ of the pair visited at each step."""
+    steps = np.arange(len(actions))
+    if isinstance(gram, OneHotGram):
+        return np.array(gram.fit[steps, states, actions, 0])
+    return np.array(gram.square[steps, states * A + actions])
+
+
+def _growth(gram: Any) -> Array:
+    """Log det Λ_h − log det λI."""
+    if isinstance(gram, OneHotGram):
+        return np.asarray(np.log1p(gram.visits / gram.lam).sum(axis=(1, 2)))
+    return np.asarray(np.linalg.slogdet(gram.Lambda)[1] - gram.Lambda.shape[1] * np.log(gram.lam))
