@@ -82,7 +82,7 @@ def weights(norms: Array, *, H: int, d: int, lam: float) -> Check:
 def optimism(slack: Array, share: float) -> Check:
     """Q_r^k + Y_k Q_g^k + (H−h) log|A|/α ≥ Q_r^π + Y_k Q_g^π for every policy, episode, step, state and action."""
     episodes = float((slack >= -ROUNDING).mean())
-    detail = f"in {episodes:.2%} of episodes everywhere, in {share:.2%} of (k,h,x,a)"
+    detail = f"in {100 * episodes:.6g}% of episodes everywhere, in {100 * share:.6g}% of (k,h,x,a)"
     return judged("optimism of the composite Q", "696-707, 796-801", float(slack.min()), 1.0, detail)
 
 

@@ -124,7 +124,8 @@ def _best_composite(problem: TabularCMDP, prices: Array) -> tuple[Array, Array]:
 def _largest_weight(gram: Any, V: Array, J: int) -> float:
     """Max over steps and objectives of ‖w_j,h‖."""
     if not isinstance(gram, OneHotGram):
-        return float(np.linalg.norm(gram.w[:, :J], axis=2).max())
+        target = gram.total[:, :J] + np.einsum("hsd,hjs->hjd", gram.moment, V[1:, :J])
+        return float(np.linalg.norm(np.einsum("hde,hje->hjd", gram.Lambda_inv, target), axis=2).max())
     H = len(gram.visits)
     largest = 0.0
     for h in range(H):
