@@ -19,7 +19,7 @@ The price that is reported is Y = Z/η.
 
 Constants of ``theory``: χ = η = K^{1/5}, F = K^{3/5} (rounded up), ι = 128 log(√(2SAH) K), ε = 8√(SAH⁶ι³)/K^{1/5},
 ``bonus_scale`` 1. ε then exceeds H at any K one can run. It asks for no Slater gap.
-``practical``: χ, η and F as in ``theory``; ``bonus_scale`` 10⁻⁴, ε = 0.05, the bump 0.1. ``bonus_scale`` multiplies √ι,
+``practical``: χ, η and F as in ``theory``; ``bonus_scale`` 3·10⁻⁵, ε = 0.1, the bump 0.007·H. ``bonus_scale`` multiplies √ι,
 in b_t and in the paper's bump alike.
 
 Deviations: exact ties are played uniformly, which makes the played policy a table; with ``cap`` "H-h+1" (``practical``) the
@@ -129,12 +129,12 @@ class TripleQ(TabularLearner):
     def _start(self, spec: Spec, K: int, choices: Choices) -> TripleQState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
         iota = 128.0 * math.log(math.sqrt(2 * S * A * H) * K)
-        scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-4, "tuned"))
+        scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (3e-5, "tuned"))
         chi = choices.number("chi", (K**0.2, "K^1/5"))
         eta = choices.number("eta", (K**0.2, "K^1/5"), above=0.0)
-        eps = choices.number("eps", (8 * math.sqrt(S * A * H**6 * iota**3) / K**0.2, "8√(SAH⁶ι³)/K^1/5"), (0.05, "tuned"))
+        eps = choices.number("eps", (8 * math.sqrt(S * A * H**6 * iota**3) / K**0.2, "8√(SAH⁶ι³)/K^1/5"), (0.1, "tuned"))
         frame = choices.number("frame", (math.ceil(K**0.6), "K^3/5"), above=0.0)
-        bump = choices.number("bump", (scale * 2 * H**3 * math.sqrt(iota) / eta, "2H³√ι/η"), (0.1, "tuned"))
+        bump = choices.number("bump", (scale * 2 * H**3 * math.sqrt(iota) / eta, "2H³√ι/η"), (0.007 * H, "0.007·H, tuned"))
         default = "H" if choices.theory else "H-h+1"
         cap = choices.word("cap", default, ("H", "H-h+1"), "as printed" if choices.theory else "what H-h+1 steps can give")
         top = steps_left(spec) if cap == "H-h+1" else np.full(H, float(H))
