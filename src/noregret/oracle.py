@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, cast, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,8 @@ from noregret import linear_oracle
 from noregret.errors import InfeasibleError, InputError, OracleError
 from noregret.mixtures import markov_policy
 from noregret.mixtures import master as _master
-from noregret.problems.base import TOLERANCE, Array, TabularCMDP
+from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.checks import policy_table
 from noregret.problems.linear import LinearCMDP
 
 Actions = NDArray[np.intp]
@@ -125,12 +126,12 @@ def evaluate(problem: TabularCMDP | LinearCMDP, policy: Any) -> tuple[float, Arr
     """The exact V_r and V_g (m,) of any policy (H,S,A), from the start distribution; on R^D by quadrature, of a plan."""
     if isinstance(problem, LinearCMDP):
         return linear_oracle.evaluate(problem, policy)
-    return _values(problem, _forward(problem, _valid(problem, policy)))
+    return _values(problem, _forward(problem, policy_table(policy, problem.available)))
 
 
 def occupancy(problem: TabularCMDP, policy: ArrayLike) -> Array:
     """The probabilities q (H,S,A) of being in x and taking a at step h."""
-    return _forward(problem, _valid(problem, policy))
+    return _forward(problem, policy_table(policy, problem.available))
 
 
 def slater_gap(problem: TabularCMDP) -> float:
@@ -315,30 +316,6 @@ def _one_hot(problem: TabularCMDP, actions: Actions) -> Array:
 
 
 # --- input and messages -------------------------------------------------------------------------------------------
-
-
-def _valid(problem: TabularCMDP, policy: ArrayLike) -> Array:
-    """The policy as an array with rows on the simplex, or an error that names the first entry that is wrong."""
-    try:
-        pi = np.array(policy, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"policy is not an array of numbers: {error}") from None
-    if pi.shape != problem.r.shape:
-        raise InputError(f"policy has shape {pi.shape}; expected {problem.r.shape}, that is (H,S,A)")
-    for wrong, expected in (
-        (~np.isfinite(pi), "a finite number"),
-        ((pi < -TOLERANCE) | (pi > 1.0 + TOLERANCE), "a probability"),
-        (~problem.available & (pi != 0.0), "0, for the action is not available there"),
-    ):
-        if wrong.any():
-            h, s, a = np.argwhere(wrong)[0]
-            raise InputError(f"policy[{h}, {s}, {a}] is {pi[h, s, a]:.9g}; expected {expected}")
-    sums = pi.sum(axis=2)
-    if (np.abs(sums - 1.0) > TOLERANCE).any():
-        h, s = np.argwhere(np.abs(sums - 1.0) > TOLERANCE)[0]
-        raise InputError(f"policy[{h}, {s}] sums to {sums[h, s]:.9g}; expected 1")
-    pi = np.maximum(pi, 0.0)
-    return cast(Array, pi / pi.sum(axis=2, keepdims=True))
 
 
 def _tightening(tighten: float | ArrayLike, m: int) -> Array:

@@ -263,6 +263,16 @@ class Choices:
         self.values[key] = chosen = flag(key, self.given.get(key, theory if self.theory else practical))
         return chosen
 
+    def count(self, key: str, theory: tuple[int, str], practical: tuple[int, str] | None = None) -> int:
+        """A whole number, at least 1: given, or by preset."""
+        value, reason = theory if self.theory or practical is None else practical
+        self.why[key] = "given" if key in self.given else reason
+        chosen = self.given.get(key, value)
+        if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < 1:
+            raise InputError(f"{key} is {chosen!r}; expected a whole number, at least 1")
+        self.values[key] = chosen
+        return chosen
+
     def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:
         """One of a few words."""
         word = self.given.get(key, default)

@@ -185,6 +185,8 @@ def make_learner(
         if options["safe_policy"] != "safest":
             raise InputError(f"safe_policy is {options['safe_policy']!r}; expected an array (H,S,A), 'safest' or None")
         options["safe_policy"] = oracle.safest(problem)
+    told = learners.get(name).told
+    options |= {key: value for key, value in (("reward", problem.r), ("utilities", problem.g)) if key in told}
     return learners.make(name, problem.spec, episodes=episodes, slater_gap=slater_gap, **options)
 
 

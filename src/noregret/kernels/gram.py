@@ -11,9 +11,9 @@ M[x'] the sum of the features that led to x'. An episode's cost does not depend 
 - :class:`TableGram`: any φ (S,A,d). Λ⁻¹ by rank-one updates, and with u = Λ⁻¹φ_τ each ‖φ(x,a)‖² falls by
   (φ(x,a)ᵀu)²/(1 + φ_τᵀu). Λ itself is kept exactly, and Λ⁻¹ and the norms are made anew from it every ``REFRESH`` visits.
 
-Both know three functions, chosen by the type of the Gram: :func:`learn` from an episode, :func:`estimate` a step and the
-:func:`spread` of its next values; and the fields ``actives`` and ``active``: the states whose estimate may differ from that
-of a state never visited.
+Both know four functions, chosen by the type of the Gram: :func:`learn` from an episode, :func:`estimate` a step, the
+:func:`spread` of its next values, and the :func:`norm` of one feature; and the fields ``actives`` and ``active``: the states
+whose estimate may differ from that of a state never visited.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ def table_gram(phi: Array, H: int, J: int, lam: float, estimates: int | None = N
     )
 
 
-# --- the three functions, one body for each Gram ------------------------------------------------------------------
+# --- the four functions, one body for each Gram ------------------------------------------------------------------
 
-_learn, _estimate, _spread = Bodies("learn"), Bodies("estimate"), Bodies("spread")
+_learn, _estimate, _spread, _norm = Bodies("learn"), Bodies("estimate"), Bodies("spread"), Bodies("norm")
 
 
 def learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
@@ -151,6 +151,11 @@ def spread(gram: Any, h: int, V: Any, j: int) -> float:
     return float(_spread(gram)(gram, h, V, j))  # type: ignore[misc]
 
 
+def norm(gram: Any, h: int, s: int, a: int) -> Any:
+    """‖φ(s,a)‖ in the norm of Λ_h⁻¹."""
+    return _norm(gram)(gram, h, s, a)  # type: ignore[misc]
+
+
 @overload(learn)
 def _(gram, states, actions, observed):  # type: ignore[no-untyped-def]
     return _learn(gram)
@@ -169,6 +174,11 @@ def _(gram, start, h, V, beta, floor, cap, Q):  # type: ignore[no-untyped-def]
 @overload(spread)
 def _(gram, h, V, j):  # type: ignore[no-untyped-def]
     return _spread(gram)
+
+
+@overload(norm)
+def _(gram, h, s, a):  # type: ignore[no-untyped-def]
+    return _norm(gram)
 
 
 # --- one-hot ------------------------------------------------------------------------------------------------------
@@ -226,9 +236,14 @@ def _spread_one_hot(gram: Any, h: int, V: Any, j: int) -> float:
     return max(high - low, 0.0)
 
 
+def _norm_one_hot(gram: Any, h: int, s: int, a: int) -> Any:
+    return gram.fit[h, s, a, 1]
+
+
 _learn.add(OneHotGram, _learn_one_hot)
 _estimate.add(OneHotGram, _estimate_one_hot)
 _spread.add(OneHotGram, _spread_one_hot)
+_norm.add(OneHotGram, _norm_one_hot)
 
 
 # --- any feature table --------------------------------------------------------------------------------------------
@@ -373,6 +388,11 @@ def _spread_table(gram: Any, h: int, V: Any, j: int) -> float:
     return max(high - low, 0.0)
 
 
+def _norm_table(gram: Any, h: int, s: int, a: int) -> Any:
+    return gram.norm[h, s * (gram.norm.shape[1] // gram.moment.shape[1]) + a]
+
+
 _learn.add(TableGram, _learn_table)
 _estimate.add(TableGram, _estimate_table)
 _spread.add(TableGram, _spread_table)
+_norm.add(TableGram, _norm_table)

@@ -63,3 +63,14 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
             policy[h, s, a] /= total
             for j in range(J):
                 V[h, j, s] += policy[h, s, a] * Q[h, j, s, a]
+
+
+@jit
+def entropy(policy: Any, h: int, s: int) -> float:
+    """−Σ_a π_h(a|s) log π_h(a|s)."""
+    total = 0.0
+    for a in range(policy.shape[2]):
+        p = policy[h, s, a]
+        if 0.0 < p < 1.0:
+            total -= p * np.log(p)
+    return total

@@ -3,11 +3,15 @@
 from noregret.learners import (
     continuous,
     fixed,
+    lsvi_bisection,
+    lsvi_ucb,
     opdop,
+    opse_lcmdp,
     opt_dual,
     opt_primal_dual,
     optpess_primal_dual,
     primal_dual_lsvi,
+    rounding,
     triple_q,
 )
 from noregret.learners.base import Learner, Plan, get, make, names, register
@@ -20,13 +24,17 @@ __all__ = [
     "continuous",
     "fixed",
     "get",
+    "lsvi_bisection",
+    "lsvi_ucb",
     "make",
     "names",
     "opdop",
+    "opse_lcmdp",
     "opt_dual",
     "opt_primal_dual",
     "optpess_primal_dual",
     "primal_dual_lsvi",
     "register",
+    "rounding",
     "triple_q",
 ]

@@ -49,6 +49,7 @@ class Learner:
     parameters: ClassVar[tuple[str, ...]] = ()
     several: ClassVar[bool] = True  # whether it takes several constraints; if not, it refuses them
     promise: ClassVar[tuple[str, str]] = ("-", "-")  # the orders of regret and violation that its theorem promises
+    told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
 
     spec: Spec
     episodes: int
@@ -115,7 +116,7 @@ class Learner:
         return {
             "Q_r": Q[:, 0].copy(), "Q_g": np.moveaxis(Q[:, 1:last], 1, 0).copy(),
             "V_r": V[:, 0].copy(), "V_g": np.moveaxis(V[:, 1:last], 1, 0).copy(),
-        }  # fmt: skip
+        } if Q.shape[1] > 1 else {"Q_r": Q[:, 0].copy(), "V_r": V[:, 0].copy()}  # fmt: skip
 
     def _checked(
         self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike

@@ -24,6 +24,7 @@ Departures, each a named option whose first value is the printed form (``docs/al
   ``pessimism``, and worth 0 there;
 - ``safe_policy`` none | π: play the mixture of the planned policy with π that is certified by the pessimistic estimate;
 - ``damping`` off | on: the dual's gain halves when b − V_g changes sign;
+- ``rounding`` None | ε: an ε-net in place of the soft-max (:mod:`noregret.learners.rounding`);
 - ``alpha_schedule``, ``eta_schedule`` "fixed" | "anytime": α_k = α√k and η_k = η/√k, which need no K.
 
 References:
@@ -39,16 +40,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from noregret import presets
 from noregret.errors import InputError
-from noregret.features import is_one_hot
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.gram import OneHotGram, TableGram, estimate, learn, one_hot_gram, spread, table_gram
+from noregret.kernels.gram import estimate, learn, spread
 from noregret.kernels.jit import jit
 from noregret.kernels.safety import certified, mix, safe_share
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import adaptive_dual_step
 from noregret.learners.base import Learner, register
+from noregret.learners.least_squares import caps, empty_gram, feature_map
 from noregret.presets import PARAMETERS, Constants
-from noregret.problems.base import Array, Spec, check_features
+from noregret.problems.base import Array, Spec
 
 
 class PrimalDualState(NamedTuple):
@@ -146,7 +147,7 @@ class PrimalDualLSVI(Learner):
     name: ClassVar[str] = "primal-dual-lsvi"
     summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
     presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "safe")
-    parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy")
+    parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "rounding")
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T)")
 
     def __init__(
@@ -158,29 +159,24 @@ class PrimalDualLSVI(Learner):
         features: ArrayLike | None = None,
         slater_gap: float | None = None,
         safe_policy: ArrayLike | None = None,
+        rounding: float | None = None,
         **params: Any,
     ) -> None:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
-        phi = spec.features if features is None else check_features(features, S, A)
-        one_hot = phi is None or is_one_hot(phi)
-        d = S * A if phi is None else phi.shape[2]
+        phi, d, called = feature_map(spec, features)
+        params = params if rounding is None else params | {"alpha": greedy_only(params.get("alpha"), safe_policy)}
         constants, explain = presets.primal_dual(preset, H=H, A=A, d=d, m=m, K=episodes, slater_gap=slater_gap, **params)
         safe = self._safe_policy(safe_policy, preset, constants)
-        self.spec, self.episodes, self.preset = spec, episodes, preset
-        self.constants, self.explain = (
-            vars(constants) | {"features": "one-hot" if one_hot else f"table, d={d}"},
-            explain,
-        )
+        self.spec, self.episodes, self.preset, self.explain = spec, episodes, preset, explain
+        self.constants = vars(constants) | {"features": called}
         J, lam = 1 + (m if constants.dual_estimate == "optimistic" else 2 * m), constants.lam
         pessimistic = constants.dual_estimate == "pessimistic"
-        gram: OneHotGram | TableGram
-        gram = one_hot_gram(H, S, A, 1 + m, lam) if one_hot or phi is None else table_gram(phi, H, 1 + m, lam, J)
         beta = np.full(J, constants.beta * constants.utility_bonus)
         beta[0] = constants.beta
         beta[1 + m :] = -constants.pessimism * beta[1] if pessimistic else constants.dual_prior * np.sqrt(lam)
         policy = np.zeros((H, S, A))
-        self._state = state = PrimalDualState(  # l. 1
-            gram=gram,
+        state = PrimalDualState(  # l. 1
+            gram=empty_gram(spec, phi, 1 + m, lam, J),
             Q=np.zeros((H, J, S, A)),
             V=np.zeros((H + 1, J, S)),
             policy=policy,
@@ -188,7 +184,7 @@ class PrimalDualLSVI(Learner):
             Y=np.zeros(m),
             b=spec.thresholds + constants.zeta,
             available=spec.available.copy(),
-            cap=np.full(H, float(H)) if constants.cap == "H" else np.arange(H, 0.0, -1.0),
+            cap=caps(spec, constants.cap),
             floor=0.0 if constants.lower_clip else -np.inf,
             beta=beta,
             pessimistic=pessimistic,
@@ -217,6 +213,12 @@ class PrimalDualLSVI(Learner):
                 scale = state.cap[h] if j > m and not pessimistic else by_span
                 state.Q[h, j] = max(min(beta[j] * scale / np.sqrt(lam), state.cap[h]), state.floor)
         state.V[:H] = state.Q[..., 0]
+        self._state: Any = state
+        if rounding is not None:
+            from noregret.learners.rounding import rounded  # it builds on this file
+
+            self._state = rounded(state, d, rounding)
+            self.constants["rounding"] = rounding
 
     @staticmethod
     def _safe_policy(safe_policy: ArrayLike | None, preset: str, constants: Constants) -> Array | None:
@@ -233,6 +235,15 @@ class PrimalDualLSVI(Learner):
                 f"dual_estimate is {constants.dual_estimate!r}; with a safe_policy expected 'pessimistic' (preset 'safe')"
             )
         return np.array(safe_policy, dtype=np.float64)
+
+
+def greedy_only(alpha: Any, safe_policy: Any) -> float:
+    """α = ∞, for rounding; a finite α was a soft-max, which rounding replaces."""
+    if alpha not in (None, np.inf):
+        raise InputError(f"alpha is {alpha!r}; with rounding the policy is greedy: leave alpha out")
+    if safe_policy is not None:
+        raise InputError("safe_policy is given; with rounding nothing is certified: leave one of them out")
+    return np.inf
 
 
 register_kernels(PrimalDualState, plan, update)

@@ -53,11 +53,13 @@ class TabularLearner(Learner):
 
 
 def tables(spec: Spec, top: Array) -> dict[str, Array]:
-    """Q, V and policy when nothing was tried: ``top`` (H,) everywhere, the uniform policy."""
-    H, S, A, J = spec.horizon, spec.n_states, spec.n_actions, 1 + spec.n_constraints
+    """Q, V and policy when nothing was tried: ``top`` (H,) or (H,J) everywhere, the uniform policy; J is 1 + m unless given."""
+    H, S, A = spec.horizon, spec.n_states, spec.n_actions
+    top = np.repeat(top[:, None], 1 + spec.n_constraints, axis=1) if top.ndim == 1 else top
+    J = top.shape[1]
     V = np.zeros((H + 1, J, S))
-    V[:H] = top[:, None, None]
-    Q = np.broadcast_to(top[:, None, None, None], (H, J, S, A)).copy()
+    V[:H] = top[:, :, None]
+    Q = np.broadcast_to(top[:, :, None, None], (H, J, S, A)).copy()
     return {"Q": Q, "V": V, "policy": spec.available / spec.available.sum(axis=2, keepdims=True)}
 
 

@@ -1,10 +1,14 @@
-"""Checks of the parameters of problems: each returns the value or says what was expected."""
+"""Checks of the parameters of problems, and of policies: each returns the value or says what was expected."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from noregret.errors import InputError
+from noregret.problems.base import TOLERANCE, Array, Mask
 
 
 def integer(key: str, value: int, low: int, high: int | None = None) -> int:
@@ -35,3 +39,27 @@ def positive(key: str, value: float) -> float:
     if number(key, value) <= 0.0:
         raise InputError(f"{key} is {value}; expected a number above 0")
     return float(value)
+
+
+def policy_table(policy: ArrayLike, available: Mask, name: str = "policy") -> Array:
+    """A policy (H,S,A) with rows exactly on the simplex, or an error that names the first entry that is wrong."""
+    try:
+        pi = np.array(policy, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not an array of numbers: {error}") from None
+    if pi.shape != available.shape:
+        raise InputError(f"{name} has shape {pi.shape}; expected {available.shape}, that is (H,S,A)")
+    for wrong, expected in (
+        (~np.isfinite(pi), "a finite number"),
+        ((pi < -TOLERANCE) | (pi > 1.0 + TOLERANCE), "a probability"),
+        (~available & (pi != 0.0), "0, for the action is not available there"),
+    ):
+        if wrong.any():
+            index = tuple(map(int, np.argwhere(wrong)[0]))
+            raise InputError(f"{name}{list(index)} is {pi[index]:.9g}; expected {expected}")
+    sums = pi.sum(axis=2)
+    if (np.abs(sums - 1.0) > TOLERANCE).any():
+        index = tuple(map(int, np.argwhere(np.abs(sums - 1.0) > TOLERANCE)[0]))
+        raise InputError(f"{name}{list(index)} sums to {sums[index]:.9g}; expected 1")
+    pi = np.maximum(pi, 0.0)
+    return np.asarray(pi / pi.sum(axis=2, keepdims=True))

@@ -1,0 +1,42 @@
+"""The search for the smallest price that meets the constraint, for learners that plan for a given price.
+
+A learner teaches :func:`attempt`: plan for the price Y, leaving the policy in its state, and return by how much the value it
+believes in exceeds the threshold. The value need not be monotone in Y; the search then finds one of the crossings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from noregret.kernels.jit import Bodies, jit, overload
+
+_attempt = Bodies("attempt")
+
+
+def register(state: type, attempt: Callable[[Any, float], Any]) -> None:
+    """Teach the search a learner; ``attempt(state, price)`` returns the margin V_g − b."""
+    _attempt.add(state, attempt)
+
+
+def attempt(state: Any, price: float) -> Any:
+    """Plan for ``price``; the margin of the constraint."""
+    return _attempt(state)(state, price)  # type: ignore[misc]
+
+
+@overload(attempt)
+def _(state, price):  # type: ignore[no-untyped-def]
+    return _attempt(state)
+
+
+@jit
+def bisect(state: Any, low: float, high: float, passes: int) -> float:
+    """Halve [low, high] ``passes`` times, low missing the threshold and high meeting it; plan for the upper end."""
+    for _ in range(passes):
+        middle = 0.5 * (low + high)
+        if attempt(state, middle) >= 0.0:
+            high = middle
+        else:
+            low = middle
+    attempt(state, high)
+    return high

@@ -1,0 +1,101 @@
+r"""LSVI-UCB of Jin, Yang, Wang and Jordan (COLT 2020): optimistic least squares without a constraint.
+
+Let β be the bonus and λ the ridge. Before episode k, for h = H..1 (V_{H+1} = 0):
+
+    Λ_h  ←  λI + Σ_τ φ_τ φ_τᵀ
+    w_h  ←  Λ_h⁻¹ Σ_τ φ_τ [ r_τ + V_{h+1}(x'_τ) ]
+    Q_h  ←  min{ ⟨w_h,φ⟩ + β ‖φ‖_{Λ_h⁻¹}, cap }
+    π_h  greedy on Q_h, uniform over exact ties;   V_h(x) = max_a Q_h(x,a)
+
+It ignores the constraints: what it shows beside the others is what they cost. It is Algorithm 1 with Y = 0 and α = ∞, and a
+test holds it to that bit for bit.
+
+Constants: ``theory`` has λ = 1, cap H and β = bonus_scale·dH√log(2dT/p), whose constant c the paper leaves open.
+``practical`` has β = 0.3·bonus_scale and λ = (β/H)², so that an untried pair is worth exactly H, as in ``primal-dual-lsvi``.
+Not in the paper: the cap H−h+1 and the lower clip at 0 of ``practical``, and action masks.
+
+References:
+    Jin, Yang, Wang, Jordan. Provably Efficient Reinforcement Learning with Linear Function Approximation. COLT 2020.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.gram import estimate, learn
+from noregret.kernels.softmax import soft_max
+from noregret.learners.base import Learner, register
+from noregret.learners.least_squares import REGRESSION, empty_gram, feature_map, regression
+from noregret.presets import Choices
+from noregret.problems.base import Array, Spec
+
+
+class LSVIState(NamedTuple):
+    """What the next episode needs; the only objective is the reward."""
+
+    gram: Any  # OneHotGram or TableGram
+    Q: Array  # (H,1,S,A)
+    V: Array  # (H+1,1,S)
+    policy: Array  # (H,S,A)
+    Y: Array  # (m,), stays 0
+    prices: Array  # (0,) no utility has a say
+    available: NDArray[np.bool_]  # (H,S,A)
+    cap: Array  # (H,)
+    floor: float
+    beta: float
+
+
+def plan(state: Any) -> None:
+    """From the last step to the first: regress, add the bonus, truncate, be greedy."""
+    gram = state.gram
+    for h in range(len(state.Q) - 1, -1, -1):
+        estimate(gram, h, state.V, state.beta, state.floor, state.cap[h], state.Q)
+        soft_max(state.Q, h, gram.active, gram.actives[h], state.prices, np.inf, state.available, state.policy, state.V)
+
+
+def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Take in the episode."""
+    learn(state.gram, states, actions, observed)
+
+
+@register
+class LSVIUCB(Learner):
+    """``lsvi-ucb``: greedy optimistic least squares; the constraints are not looked at."""
+
+    name: ClassVar[str] = "lsvi-ucb"
+    summary: ClassVar[str] = "LSVI-UCB (Jin et al. 2020): greedy LSVI with bonus; ignores the constraints"
+    parameters: ClassVar[tuple[str, ...]] = REGRESSION
+    promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "none")
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        episodes: int,
+        preset: str = "practical",
+        features: ArrayLike | None = None,
+        slater_gap: float | None = None,
+        **params: Any,
+    ) -> None:
+        H = spec.horizon
+        phi, d, called = feature_map(spec, features)
+        choices = Choices(self.name, preset, slater_gap, params, self.parameters)
+        p = choices.probability()
+        theory_beta = d * H * math.sqrt(math.log(2 * d * episodes * H / p))
+        fields = regression(choices, spec, 1, theory_beta=theory_beta, why_beta="d·H·√log(2dT/p)", practical_beta=0.3)
+        self.spec, self.episodes, self.preset = spec, episodes, preset
+        self.constants, self.explain = choices.values | {"features": called}, choices.why
+        self._state = LSVIState(
+            gram=empty_gram(spec, phi, 1 + spec.n_constraints, choices.values["lam"]),
+            **fields,
+            Y=np.zeros(spec.n_constraints),
+            prices=np.zeros(0),
+        )
+
+
+register_kernels(LSVIState, plan, update)

@@ -1,0 +1,236 @@
+r"""OPSE-LCMDP of Kitamura et al. (NeurIPS 2025): no violation in any episode, given a safe policy.
+
+**It is told more than the others**: the mean reward r and utility g, and a policy π_sf known to meet the constraint with
+room ξ. Only the transitions are learned. Let ‖φ‖ be the norm in Λ_h⁻¹, (P̂V)(x,a) = φᵀΛ_h⁻¹ Σ_τ φ_τ V(x'_τ), κ the temperature,
+y ≥ 0 a price. For h = H..1 (all V_{H+1} = 0):
+
+    Q^r  ←  r + clip{ C_r‖φ‖ + P̂V^r, 0, (H−h)(1 + κ log A) }       V^r ← Σ_a π (Q^r − κ log π)     optimistic, with entropy
+    Q^+  ←  B‖φ‖ + clip{ C_+‖φ‖ + P̂V^+, 0, B(H−h) }                V^+ ← Σ_a π Q^+                 pay for exploring
+    Q^g  ←  g + clip{ −C_g‖φ‖ + P̂V^g, 0, H−h }                     V^g ← Σ_a π Q^g                 pessimistic
+    π    ←  soft-max( (Q^r + Q^+ + y Q^g)/κ )
+
+Before each episode: if even the price C_y does not make V^g(x_1) ≥ b, play π_sf; else if y = 0 does, play that; else halve
+[0, C_y] T times and play the upper end, which meets the threshold. As V^g is a lower bound, so does the true value: the
+violation is zero in every episode, with high probability. (The paper's u, λ and C_λ are our g, y and C_y.)
+
+Constants. ``theory``, with the orders of the paper and constants 1: C_r = C_g = bonus_scale·dH√ι, B = C_g H/ξ, C_+ = B C_r,
+κ = min{ξ³/(H⁴d√K), ξ²/(128 H²(B+1))}, C_y = 32 H²(B+1)/ξ (the paper's sufficient conditions with 1 + κ log A ≤ 2), T = 60 (all
+that float64 resolves), λ = 1; ξ is ``slater_gap``.
+``practical``: C_r = C_+ = C_g = B = bonus_scale = 0.3, κ = 0.01, C_y = 100, T = 20 (published code: 1 to 5, κ = 0.01 or 0.1,
+C_y = 300, T = 20) and λ = (C_r/H)². With λ = 1 and such a bonus an untried action is believed to lead to nothing and is never
+tried; with this λ it is worth H. The smaller the bonus, the sooner it learns and the less its zero violation is a promise.
+
+Deviations: with a start distribution the test is on its expectation. One constraint only, as in the paper.
+
+References:
+    Kitamura, Ghosh, Kozuno, Kumagai, Kasaura, Hoshino, Hosoe, Matsuo. Provably Efficient RL under Episode-Wise Safety in
+    Constrained MDPs with Linear Function Approximation. NeurIPS 2025 (arXiv 2502.10138).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret import theory
+from noregret.errors import InputError
+from noregret.kernels.bisection import attempt, bisect
+from noregret.kernels.bisection import register as register_attempt
+from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.gram import estimate, learn, norm
+from noregret.kernels.jit import jit
+from noregret.kernels.softmax import entropy, soft_max
+from noregret.kernels.steps import start_value
+from noregret.learners.base import Learner, register
+from noregret.learners.least_squares import empty_gram, feature_map, one_constraint
+from noregret.learners.tabular import steps_left
+from noregret.presets import Choices
+from noregret.problems.base import Array, Spec
+from noregret.problems.checks import policy_table
+
+#: The objectives, in the order of the tables.
+REWARD, EXPLORE, UTILITY = 0, 1, 2
+
+PARAMETERS = ("lam", "C_r", "C_plus", "C_g", "B", "kappa", "max_price", "passes", "bonus_scale", "p")
+
+
+class OPSEState(NamedTuple):
+    """What the next episode needs. The three objectives are the reward, the pay for exploring, and the utility."""
+
+    gram: Any  # OneHotGram or TableGram, of transitions only
+    known: Array  # (H,2,S,A) r and g, as told
+    safe_policy: Array  # (H,S,A)
+    tables: Array  # (H,3,S,A) Q^r, Q^+, Q^g
+    values: Array  # (H+1,3,S)
+    policy: Array  # (H,S,A)
+    prices: Array  # (2,) the weights 1 of Q^+ and y of Q^g
+    Y: Array  # (1,) the price of the last plan; C_y when π_sf is played
+    safe: NDArray[np.int64]  # (2,) whether π_sf is to be played, and how often it was
+    b: Array  # (1,)
+    start: Array  # (S,)
+    states: NDArray[np.uint32]  # (H,S) all of them
+    nothing: Array  # (H,3) zeros: rewards are told, not regressed
+    available: NDArray[np.bool_]  # (H,S,A)
+    bonus: Array  # (3,) C_r, C_+, −C_g
+    cap: Array  # (H,3)
+    B: float
+    kappa: float
+    top: float  # C_y
+    passes: int
+
+
+@jit
+def backward(state: Any) -> None:
+    """Plan for the price in ``state.prices``."""
+    gram, Q, V, policy, known = state.gram, state.tables, state.values, state.policy, state.known
+    H, _, S, A = Q.shape
+    for h in range(H - 1, -1, -1):
+        Q[h] = 0.0
+        estimate(gram, h, V, 0.0, -np.inf, np.inf, Q)  # P̂V
+        for s in range(S):
+            for a in range(A):
+                width = norm(gram, h, s, a)
+                for j in range(3):
+                    Q[h, j, s, a] = max(min(state.bonus[j] * width + Q[h, j, s, a], state.cap[h, j]), 0.0)
+                Q[h, REWARD, s, a] += known[h, 0, s, a]
+                Q[h, EXPLORE, s, a] += state.B * width
+                Q[h, UTILITY, s, a] += known[h, 1, s, a]
+        soft_max(Q, h, state.states, S, state.prices, 1.0 / state.kappa, state.available, policy, V)
+        for s in range(S):
+            V[h, REWARD, s] += state.kappa * entropy(policy, h, s)
+
+
+def plan_for(state: Any, price: float) -> Any:
+    """Plan for a price; how far the pessimistic V^g is above b."""
+    state.Y[0] = state.prices[1] = price
+    backward(state)
+    return start_value(state.values, UTILITY, state.start) - state.b[0]
+
+
+def plan(state: Any) -> None:
+    """The safe policy while nothing else is known to be safe; else the smallest price that is."""
+    state.safe[0] = 0
+    if attempt(state, state.top) < 0.0:
+        state.policy[:] = state.safe_policy
+        state.safe[0] = 1
+    elif attempt(state, 0.0) < 0.0:
+        bisect(state, 0.0, state.top, state.passes)
+
+
+def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Take in the transitions; what was paid is not looked at, as r and g are told."""
+    state.safe[1] += state.safe[0]
+    learn(state.gram, states, actions, state.nothing)
+
+
+@register
+class OPSELCMDP(Learner):
+    """``opse-lcmdp``: Kitamura et al. 2025; is told r, g and a safe policy."""
+
+    name: ClassVar[str] = "opse-lcmdp"
+    summary: ClassVar[str] = "OPSE-LCMDP (Kitamura et al. 2025): no violation in any episode; is told r, g and a safe policy"
+    several: ClassVar[bool] = False
+    promise: ClassVar[tuple[str, str]] = ("H⁴√(d⁵K)/γ", "0 (hard)")
+    parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "reward", "utilities")
+    told: ClassVar[tuple[str, ...]] = ("reward", "utilities", "safe_policy")
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        episodes: int,
+        preset: str = "practical",
+        features: ArrayLike | None = None,
+        slater_gap: float | None = None,
+        reward: ArrayLike | None = None,
+        utilities: ArrayLike | None = None,
+        safe_policy: ArrayLike | None = None,
+        **params: Any,
+    ) -> None:
+        H, S, A = spec.horizon, spec.n_states, spec.n_actions
+        one_constraint(self.name, spec)
+        if safe_policy is None or isinstance(safe_policy, str):
+            raise InputError(
+                f"safe_policy is {safe_policy!r}; {self.name} needs a policy that meets the constraint with room: "
+                f"an array (H,S,A) (or 'safest' in run, which takes the oracle's)"
+            )
+        safe = policy_table(safe_policy, spec.available, "safe_policy")
+        known = np.stack([_told("reward", reward, (H, S, A)), _told("utilities", utilities, (H, S, A))], axis=1)
+        phi, d, called = feature_map(spec, features)
+        choices = Choices(self.name, preset, slater_gap, params, self.parameters)
+        c = _choose(choices, H=H, A=A, d=d, K=episodes)
+        self.spec, self.episodes, self.preset, self.explain = spec, episodes, preset, choices.why
+        self.constants = c | {"features": called, "told": "r, g and a safe policy"}
+        left = steps_left(spec) - 1.0
+        self._state = OPSEState(
+            gram=empty_gram(spec, phi, 3, c["lam"]),
+            known=np.ascontiguousarray(known),
+            safe_policy=safe,
+            tables=np.zeros((H, 3, S, A)),
+            values=np.zeros((H + 1, 3, S)),
+            policy=safe.copy(),
+            prices=np.ones(2),
+            Y=np.zeros(1),
+            safe=np.zeros(2, dtype=np.int64),
+            b=spec.thresholds.copy(),
+            start=spec.start.copy(),
+            states=np.tile(np.arange(S, dtype=np.uint32), (H, 1)),
+            nothing=np.zeros((H, 3)),
+            available=spec.available.copy(),
+            bonus=np.array([c["C_r"], c["C_plus"], -c["C_g"]]),
+            cap=np.stack([left * (1.0 + c["kappa"] * math.log(A)), left * c["B"], left], axis=1),
+            B=c["B"],
+            kappa=c["kappa"],
+            top=c["max_price"],
+            passes=c["passes"],
+        )
+
+    @property
+    def safe_plays(self) -> int:
+        """How many episodes played the safe policy."""
+        return int(self._state.safe[1])
+
+    def _estimates(self) -> dict[str, Array]:
+        Q, V = self._state.tables, self._state.values
+        return {
+            "Q_r": Q[:, REWARD].copy(), "Q_g": Q[None, :, UTILITY].copy(),
+            "V_r": V[:, REWARD].copy(), "V_g": V[None, :, UTILITY].copy(),
+        }  # fmt: skip
+
+
+def _choose(choices: Choices, *, H: int, A: int, d: int, K: int) -> dict[str, Any]:
+    """The constants by preset; see the module's docstring."""
+    xi, number = choices.gap(), choices.number
+    scale = number("bonus_scale", (1.0, "the paper's bonus"), (0.3, "tuned"))
+    bonus = (scale, "bonus_scale")
+    C = number("C_r", (scale * theory.beta(d=d, H=H, K=K, A=A, p=choices.probability()), "bonus_scale·d·H·√ι"), bonus)
+    C_g = number("C_g", (C, "C_r"), bonus)
+    B = number("B", (C_g * H / xi, f"C_g·H/ξ, ξ={xi:.6g}"), bonus)
+    number("C_plus", (B * C, "B·C_r"), bonus)
+    untried_is_H = ((C / H) ** 2 or 1.0, "(C_r/H)², so that an untried pair is worth H")
+    number("lam", (1.0, "λ = 1, as printed"), untried_is_H, above=0.0)
+    kappa = min(xi**3 / (H**4 * d * math.sqrt(K)), xi**2 / (128 * H**2 * (B + 1)))
+    number("kappa", (kappa, "min{ξ³/(H⁴d√K), ξ²/(128H²(B+1))}"), (0.01, "as in published code"), above=0.0)
+    number("max_price", (32 * H**2 * (B + 1) / xi, "32H²(B+1)/ξ"), (100.0, "tuned"), above=0.0)
+    choices.count("passes", (60, "all that float64 resolves"), (20, "as in published code"))
+    return choices.values
+
+
+def _told(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> Array:
+    """A table of means that the learner is told, (H,S,A); one utility may come as (1,H,S,A)."""
+    if value is None:
+        raise InputError(
+            f"{name} is None; opse-lcmdp is told the mean reward and utility: an array (H,S,A) (run() passes them)"
+        )
+    table = np.asarray(value, dtype=np.float64)
+    table = table[0] if table.shape == (1, *shape) else table
+    if table.shape != shape or not np.isfinite(table).all():
+        raise InputError(f"{name} has shape {table.shape}; expected {shape}, finite numbers")
+    return table
+
+
+register_attempt(OPSEState, plan_for)
+register_kernels(OPSEState, plan, update)
