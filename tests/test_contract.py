@@ -12,7 +12,7 @@ from noregret.errors import InputError
 from noregret.learners.base import Learner
 from noregret.problems.base import Spec, TabularCMDP
 from reference import world as slow_world
-from support import small, trial
+from support import small, told, trial
 
 K = 24
 
@@ -39,7 +39,7 @@ every = pytest.mark.parametrize("name", learners.names())
 
 
 def make(name: str, problem: TabularCMDP, **params: Any) -> Learner:
-    return learners.make(name, problem.spec, episodes=K, slater_gap=0.5, **params)
+    return learners.make(name, problem.spec, episodes=K, slater_gap=0.5, **told(name, problem), **params)
 
 
 def play(learner: Learner, problem: TabularCMDP, first: int, last: int) -> list[np.ndarray]:
@@ -139,7 +139,7 @@ def test_inputs_are_left_alone(name: str, case: str) -> None:
 def test_a_learner_is_made_from_a_spec_that_knows_no_model(name: str) -> None:
     spec = PROBLEMS["one constraint"].spec
     assert not {"P", "r", "g", "r_next", "g_next", "noise"} & set(dir(Spec)) | set(vars(spec)) & {"P", "r", "g"}
-    learner = learners.make(name, spec, episodes=K, slater_gap=0.5)
+    learner = learners.make(name, spec, episodes=K, slater_gap=0.5, **told(name, PROBLEMS["one constraint"]))
     assert learner.name == name
     assert learner.summary
     assert isinstance(learner.constants, dict)
@@ -173,9 +173,9 @@ def test_the_loop_is_compiled_once(name: str) -> None:
 @every
 def test_unknown_parameters_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="'no_such_knob'"):
-        learners.make(name, small().spec, episodes=K, slater_gap=0.5, no_such_knob=1)
+        make(name, small(), no_such_knob=1)
     with pytest.raises(InputError, match="preset"):
-        learners.make(name, small().spec, episodes=K, slater_gap=0.5, preset="no such preset")
+        make(name, small(), preset="no such preset")
 
 
 def test_unknown_learners_are_refused_with_a_suggestion() -> None:
