@@ -19,8 +19,8 @@ The price that is reported is Y = Z/η.
 
 Constants of ``theory``: χ = η = K^{1/5}, F = K^{3/5} (rounded up), ι = 128 log(√(2SAH) K), ε = 8√(SAH⁶ι³)/K^{1/5},
 ``bonus_scale`` 1. ε then exceeds H at any K one can run. It asks for no Slater gap.
-``practical``: χ, η and F as in ``theory``; ``bonus_scale`` 3·10⁻⁵, ε = 0.1, the bump 0.007·H. ``bonus_scale`` multiplies √ι,
-in b_t and in the paper's bump alike.
+``practical``: χ, η and F as in ``theory``; ``bonus_scale`` 3·10⁻⁵, ε = 0.1, the bump 4·10⁻⁴·H·K^0.3.
+``bonus_scale`` multiplies √ι, in b_t and in the bump of ``theory`` alike.
 
 Deviations: exact ties are played uniformly, which makes the played policy a table; with ``cap`` "H-h+1" (``practical``) the
 tables start from, and are reset to, what the steps left can give. The value Q_{g,1}(x_1,a_1) that feeds Z is the one before
@@ -134,7 +134,9 @@ class TripleQ(TabularLearner):
         eta = choices.number("eta", (K**0.2, "K^1/5"), above=0.0)
         eps = choices.number("eps", (8 * math.sqrt(S * A * H**6 * iota**3) / K**0.2, "8√(SAH⁶ι³)/K^1/5"), (0.1, "tuned"))
         frame = choices.number("frame", (math.ceil(K**0.6), "K^3/5"), above=0.0)
-        bump = choices.number("bump", (scale * 2 * H**3 * math.sqrt(iota) / eta, "2H³√ι/η"), (0.007 * H, "0.007·H, tuned"))
+        bump = choices.number(
+            "bump", (scale * 2 * H**3 * math.sqrt(iota) / eta, "2H³√ι/η"), (4e-4 * H * K**0.3, "4·10⁻⁴·H·K^0.3, tuned")
+        )
         default = "H" if choices.theory else "H-h+1"
         cap = choices.word("cap", default, ("H", "H-h+1"), "as printed" if choices.theory else "what H-h+1 steps can give")
         top = steps_left(spec) if cap == "H-h+1" else np.full(H, float(H))
