@@ -493,3 +493,12 @@ def test_results_are_read_only_and_the_problem_is_untouched() -> None:
 def test_importing_the_oracle_does_not_import_scipy() -> None:
     lines = inspect.getsource(oracle).splitlines()
     assert not [line for line in lines if line.startswith(("import scipy", "from scipy"))]
+
+
+def test_the_safest_policy_of_the_queue_is_found() -> None:
+    """Two constraints that bind each other: at the largest slack exactly one mixture is left."""
+    from noregret import problems
+
+    queue = problems.load("queue")
+    slack = oracle.evaluate(queue, oracle.safest(queue))[1] - queue.b
+    assert slack.min() == pytest.approx(oracle.slater_gap(queue), abs=1e-6)

@@ -84,7 +84,7 @@ def primal_dual(
     else:
         if preset == "safe":
             choices.offer("dual_estimate", "pessimistic", "only what is certified is played")
-            choices.offer("pessimism", 0.7, "of the utilities' bonus, with a minus sign")
+            choices.offer("pessimism", 0.6, "of the utilities' bonus, with a minus sign")
             choices.offer("zeta", 0.0, "pessimism is the tightening")
         gap = _practical(choices, H=H, K=K, scale=scale, ruled=rule is not None)
     if "alpha" not in choices.values:
@@ -129,13 +129,13 @@ def _practical(c: Choices, *, H: int, K: int, scale: float, ruled: bool) -> floa
         beta = c.offer("beta", None, "given")
         c.offer("lam", (beta / H) ** 2 or theory.LAMBDA, "(β/H)², so that an untried pair is worth exactly H")
     else:
-        c.offer("beta", scale * 0.8, "bonus_scale·0.8, times the spread of the next values")
+        c.offer("beta", scale * 1.8 / math.sqrt(H), "bonus_scale·1.8/√H, times the spread of the next values")
         c.offer("utility_bonus", 0.5, "half as much for utilities")
         c.offer("bonus", "span", "what matters of the next state is how far its values spread")
-        c.offer("span_floor", 0.2, "at least this spread")
+        c.offer("span_floor", 0.4, "at least this spread")
         c.offer(
             "lam",
-            min(1e-6, (scale * 0.08 / H) ** 2) or 1e-6,
+            min(1e-6, (scale * 0.36 / H**1.5) ** 2) or 1e-6,
             "small: an untried direction is worth the cap, a tried one its mean",
         )
         c.offer("dual_estimate", "plain", "the dual follows the estimate, not its optimism")
