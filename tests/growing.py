@@ -43,7 +43,7 @@ class Growing(Learner):
         )  # fmt: skip
 
     def append_only(self):
-        return {"seen": 0}
+        return {"seen": (0, int(self._state.count[0]))}
 
     def state(self):
         state = super().state()

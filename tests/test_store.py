@@ -19,7 +19,8 @@ import noregret as nr
 from noregret import learners, problems
 from noregret.errors import DamagedError, FileError, InputError
 from noregret.store import Checkpoints, RunKey, Store, content_hash
-from noregret.sweeps.execute import Settings, execute, problem_hash, world
+from noregret.sweeps.execute import Settings, execute
+from noregret.sweeps.worlds import problem_hash, world
 
 SMALL = "random:S=4,A=2,H=3"
 TABLE = "linear:S=5,A=2,H=3,d=3"
@@ -75,6 +76,13 @@ def test_content_decides_for_problems_that_noregret_does_not_build():
     assert problem_hash(problem) == problem_hash(problem.replace(name="other"))
     assert problem_hash(problem) != problem_hash(problem.replace(b=problem.b * 0.9))
     assert content_hash({"a": np.zeros(2)}) != content_hash({"a": np.zeros((2, 1))}) != content_hash({"b": np.zeros((2, 1))})
+
+
+def test_content_of_objects_made_of_arrays():
+    one, same, other = (problems.load(f"linear-continuous:H=3,{more}") for more in ("d=4", "d=4", "d=4,width=0.5"))
+    assert problem_hash(one) == problem_hash(same) != problem_hash(other)
+    with pytest.raises(InputError, match="f is a function"):
+        content_hash({"f": lambda: 0})
 
 
 def test_a_file_that_changed_since_the_run_was_planned_is_refused(tmp_path, store):
@@ -238,7 +246,7 @@ def test_the_last_two_checkpoints_are_kept_and_a_torn_one_falls_back(tmp_path):
 def test_what_only_grows_is_appended_not_written_again(tmp_path):
     checkpoints, big = Checkpoints(tmp_path), np.random.default_rng(0).random((2, 9000, 3))
     for k in (1000, 2000, 2000, 9000):
-        checkpoints.save(k, {"x": np.array([k]), "big": big[:, :k]}, {}, {"big": 1})
+        checkpoints.save(k, {"x": np.array([k]), "big": big[:, :k]}, {}, {"big": (1, k)})
         if k == 2000:
             checkpoints = Checkpoints(tmp_path)  # another sitting goes on with the same files
             assert checkpoints.load()[1]["big"].shape == (2, 2000, 3)
@@ -253,6 +261,16 @@ def test_what_only_grows_is_appended_not_written_again(tmp_path):
         k, arrays, _ = Checkpoints(tmp_path).load()
     assert k == 2000
     np.testing.assert_array_equal(arrays["big"], big[:, :2000])
+
+
+def test_what_is_not_final_yet_may_change(tmp_path):
+    checkpoints, big = Checkpoints(tmp_path), np.arange(100.0).reshape(50, 2)
+    for k in (10, 30, 50):
+        now = big[:k].copy()
+        now[k - 4 :] *= -k  # the last four rows are still being filled
+        checkpoints.save(k, {"big": now}, {}, {"big": (0, k - 4)})
+        np.testing.assert_array_equal(Checkpoints(tmp_path).load()[1]["big"], now)
+    assert len(list(tmp_path.glob("segment-*"))) == 3
 
 
 class StopAfter(threading.Event):
@@ -270,6 +288,7 @@ class StopAfter(threading.Event):
 CASES = [(name, SMALL, {}) for name in learners.names() if learners.get(name).__module__.startswith("noregret.")]
 CASES += [("primal-dual-lsvi", TABLE, {"params": {"zeta": 0.01}})]
 CASES += [("growing", SMALL, {}), ("optimal", SMALL, {})]
+CASES += [("primal-dual-lsvi", "linear-continuous:H=3", {"params": more}) for more in ({}, {"replan": "doubling"})]
 
 
 @pytest.mark.parametrize(("learner", "problem", "more"), CASES)
@@ -298,6 +317,17 @@ def test_a_learner_with_a_cache_appends_to_its_checkpoints(store):
         execute(given, store, Settings(block_size=50, stop=StopAfter(1), checkpoint_seconds=0.0))
     assert len(list(store.work(given.id).glob("segment-*"))) >= 3
     assert execute(given, store).status == "done"
+
+
+def test_a_learner_of_any_states_appends_its_features(store):
+    given = key(problem="linear-continuous:H=3", record_every=100)
+    for _ in range(3):
+        execute(given, store, Settings(block_size=90, stop=StopAfter(0), checkpoint_seconds=0.0))
+    k, arrays, meta = Checkpoints(store.work(given.id)).load()
+    parts = [path.stat().st_size for path in store.work(given.id).glob("segment-*")]
+    F = arrays["learner.gram.F"]
+    assert k == 270 and len(meta["streams"]) == 2 and len(parts) >= 3
+    assert sum(parts) > 0.7 * F.nbytes, "most of the features are in parts that are written once"
 
 
 def test_a_clock_that_goes_backwards_changes_nothing(store, monkeypatch, tmp_path):

@@ -83,28 +83,11 @@ class Trace:
 
     def play(self, learner: DensePrimalDualLSVI, seed: int, trial: int) -> Array:
         """All episodes of a trial; ``seconds`` are the CPU seconds of the learner up to each record."""
-        p, m = self.problem, self.problem.n_constraints
-        world, own = streams(seed, trial)
-        sums, values, plan = np.zeros(2 + 2 * m), np.zeros(1 + m), -1
-        curves = np.zeros((len(self.grid), 2 + 3 * m))
-        spent, k = 0.0, 0
+        played = LinearTrial(self, learner, seed, trial)
         for row, last in enumerate(self.grid):
-            begin = time.thread_time()
-            for _ in range(int(last) - k - 1):
-                self.episode(learner, world, own)
-            view = learner.current()
-            spent += time.thread_time() - begin
-            if plan != learner.replans:
-                values, plan = self.quadrature.values(view.chances), learner.replans
-            begin = time.thread_time()
-            self.episode(learner, world, own)
-            spent += time.thread_time() - begin
-            n, k = int(last) - k, int(last)
-            lack = np.concatenate([[self.V_star - values[0]], p.b - values[1:]])
-            sums += n * np.concatenate([lack[:1], np.maximum(lack[:1], 0.0), lack[1:], np.maximum(lack[1:], 0.0)])
-            curves[row] = np.concatenate([sums, learner.dual])
-            self.seconds[row] = spent
-        return curves
+            played.advance(int(last) - played.k)
+            self.seconds[row] = played.seconds
+        return played.curves
 
     def episode(self, learner: DensePrimalDualLSVI, world: np.random.Generator, own: np.random.Generator) -> None:
         """Play one episode and learn from it."""
@@ -122,3 +105,46 @@ class Trace:
             a = actions[h] = draw_action(view.at(h, rows[h : h + 1])[0][None], 0, 0, v[h])
             x, observed[h] = p.step(h, phi[h, a], u[h])
         learner.observe_rows(rows, actions, observed)
+
+
+class LinearTrial:
+    """One learner on one linear CMDP with its curves so far; it can stop after any episode, as a trial of the runner can."""
+
+    def __init__(self, trace: Trace, learner: DensePrimalDualLSVI, seed: int, index: int) -> None:
+        self.trace, self.problem, self.learner, self.seed, self.index = trace, trace.problem, learner, seed, index
+        self.episodes, self.every = trace.episodes, trace.every
+        self.k, self.seconds = 0, 0.0
+        m = self.problem.n_constraints
+        self.streams = streams(seed, index)
+        self.sums, self.curves = np.zeros(2 + 2 * m), np.zeros((len(trace.grid), 2 + 3 * m))
+        self._values, self._plan = np.zeros(1 + m), -1
+
+    @property
+    def recorded(self) -> int:
+        """How many points of the grid are behind us."""
+        return len(self.curves) if self.k == self.episodes else self.k // self.every
+
+    def advance(self, n: int) -> None:
+        """Play the next ``n`` episodes (or as many as are left); ``seconds`` leaves the evaluation out."""
+        for _ in range(min(n, self.episodes - self.k)):
+            done = self.k + 1
+            recorded = done % self.every == 0 or done == self.episodes
+            begin = time.thread_time()
+            if recorded:
+                view = self.learner.current()
+                self.seconds += time.thread_time() - begin
+                if self._plan != self.learner.replans:
+                    self._values, self._plan = self.trace.quadrature.values(view.chances), self.learner.replans
+                begin = time.thread_time()
+            self.trace.episode(self.learner, *self.streams)
+            self.seconds += time.thread_time() - begin
+            self.k = done
+            if recorded:
+                self._record((done - 1) // self.every)
+
+    def _record(self, row: int) -> None:
+        """The values of the policy just played stand for all episodes since the last record."""
+        n, V_star, values = self.k - row * self.every, self.trace.V_star, self._values
+        lack = np.concatenate([[V_star - values[0]], self.problem.b - values[1:]])
+        self.sums += n * np.concatenate([lack[:1], np.maximum(lack[:1], 0.0), lack[1:], np.maximum(lack[1:], 0.0)])
+        self.curves[row] = np.concatenate([self.sums, self.learner.dual])

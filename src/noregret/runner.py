@@ -274,7 +274,7 @@ def tightened_value(problem: TabularCMDP, opt: oracle.Optimum, zeta: float) -> f
     return oracle.solve(problem, tighten=zeta).value if zeta <= opt.slater_gap else float("nan")
 
 
-def blocks(trial: Trial, size: int | None = None) -> Iterator[int]:
+def blocks(trial: Trial | linear_runner.LinearTrial, size: int | None = None) -> Iterator[int]:
     """Play a trial to its end, a block at a time; gives its episode after each. Without ``size`` the clock chooses."""
     n = size or 64
     while trial.k < trial.episodes:

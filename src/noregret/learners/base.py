@@ -103,6 +103,13 @@ class Learner:
             array[...] = state[key]
         self._planned = False
 
+    def append_only(self) -> dict[str, tuple[int, int]]:
+        """Entries of :meth:`state` that only grow: the axis along which, and how far along it nothing changes any more.
+
+        Checkpoints append to them in place of writing them again.
+        """
+        return {}
+
     def _ensure_planned(self) -> None:
         if not self._planned:
             run_plan(self._state)

@@ -304,6 +304,10 @@ class DensePrimalDualLSVI(Learner):
         """Everything that changes while learning, as plain arrays, without the unused room."""
         return dense_state.trimmed(self._state, self.lazy)
 
+    def append_only(self) -> dict[str, tuple[int, int]]:
+        """The features of the states kept, and their keys."""
+        return dense_state.final(self._state)
+
     def restore(self, state: dict[str, Numbers]) -> None:
         """Continue from what :meth:`state` gave for a learner made with the same arguments."""
         self._state, self._room = dense_state.restored(self._state, self.lazy, self._room, state, self.name)

@@ -103,6 +103,13 @@ def trimmed(state: DenseState, lazy: bool) -> dict[str, Numbers]:
     return found
 
 
+def final(state: DenseState) -> dict[str, tuple[int, int]]:
+    """Of the features and keys, how many tiles and states are full at every step (the first one keeps none)."""
+    counts = state.gram.counts
+    full = int(counts[1:].min()) if len(counts) > 1 else 0
+    return {"gram.F": (1, full // state.gram.q.shape[3]), "key": (1, full)}
+
+
 def restored(state: DenseState, lazy: bool, room: int, given: dict[str, Numbers], name: str) -> tuple[DenseState, int]:
     """The state that :func:`trimmed` gave, or an error that names the entry that does not fit; ``state`` stays as it is."""
     own = trimmed(state, lazy)

@@ -103,7 +103,7 @@ def load(text: str | os.PathLike[str]) -> Any:
 
 def is_built_in(text: str) -> bool:
     """Whether ``text`` names a problem of noregret's own, so that the text alone says what is built."""
-    factory = _FACTORIES.get(text.partition(":")[0].strip())
+    factory = (_FACTORIES | _CONTINUOUS).get(text.partition(":")[0].strip())
     return factory is not None and factory.__module__.startswith("noregret.")
 
 

@@ -5,7 +5,8 @@ A checkpoint is one file: a line that names the format, a line with the SHA-256 
 match its checksum is named in a warning and the other one is taken.
 
 Arrays that only grow (the features a learner has seen) are not written again each time. The caller names the axis along which
-each of them grows; the new part goes to a segment file of its own, and the checkpoint lists the segments with their checksums.
+each of them grows and how far along it nothing changes any more. What became final since the last checkpoint goes to a
+segment file of its own, the rest into the checkpoint, which lists the segments with their checksums.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 import os
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from noregret.errors import DamagedError
 from noregret.files import ensure_folder, write_whole
 
 Numbers = NDArray[Any]
+#: For each entry that grows: the axis, and how far along it nothing changes any more.
+Growing = Mapping[str, tuple[int, int]]
 
 MAGIC = b"noregret checkpoint 1\n"
 KEPT = 2
@@ -40,22 +43,22 @@ class Checkpoints:
         self.folder = Path(folder)
         self._segments: dict[str, list[dict[str, Any]]] = {}
 
-    def save(
-        self, k: int, arrays: Mapping[str, Numbers], meta: Mapping[str, Any], growing: Mapping[str, int] | None = None
-    ) -> None:
+    def save(self, k: int, arrays: Mapping[str, Numbers], meta: Mapping[str, Any], growing: Growing | None = None) -> None:
         """Write the state after ``k`` episodes.
 
         Args:
             k: the number that orders checkpoints.
             arrays: everything that changes.
             meta: JSON values beside them.
-            growing: for entries of ``arrays`` that only grow, the axis along which they do; what was there does not change.
+            growing: for entries of ``arrays`` that only grow, the axis along which they do, and how much of it is final.
         """
         growing = growing or {}
         ensure_folder(self.folder)
-        segments = {key: self._append(key, np.asarray(arrays[key]), axis) for key, axis in growing.items()}
-        head = {"k": k, "meta": dict(meta), "segments": segments, "growing": dict(growing)}
+        segments = {key: self._append(key, arrays[key], axis, final) for key, (axis, final) in growing.items()}
+        head = {"k": k, "meta": dict(meta), "segments": segments, "axes": {key: axis for key, (axis, _) in growing.items()}}
         packed = {f"array.{key}": value for key, value in arrays.items() if key not in growing}
+        for key, (axis, _) in growing.items():
+            packed[f"array.{key}"] = _part(arrays[key], axis, _stop(segments[key]), None)
         packed["meta"] = np.frombuffer(json.dumps(head, sort_keys=True).encode(), dtype=np.uint8)
         buffer = io.BytesIO()
         np.savez(buffer, **packed)  # type: ignore[arg-type]
@@ -88,28 +91,26 @@ class Checkpoints:
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("checkpoint-*.bin"))
 
-    def _append(self, key: str, array: Numbers, axis: int) -> list[dict[str, Any]]:
-        """Write what ``array`` grew by since the last checkpoint; all segments of the entry."""
-        known = list(self._segments.get(key, []))
-        start, stop = (known[-1]["stop"] if known else 0), array.shape[axis]
-        if stop == start and known:
+    def _append(self, key: str, array: Numbers, axis: int, final: int) -> list[dict[str, Any]]:
+        """Write what became final since the last checkpoint; all segments of the entry."""
+        known = self._segments.get(key, [])
+        if final <= _stop(known):
             return known
-        part = np.ascontiguousarray(array[(slice(None),) * axis + (slice(start, stop),)])
         buffer = io.BytesIO()
-        np.save(buffer, part, allow_pickle=False)
+        np.save(buffer, np.ascontiguousarray(_part(array, axis, _stop(known), final)), allow_pickle=False)
         payload = buffer.getbuffer()
         name = f"segment-{uuid.uuid4().hex}.npy"
         write_whole(self.folder / name, lambda file: file.write(payload))
-        return [*known, {"file": name, "stop": stop, "sha256": hashlib.sha256(payload).hexdigest()}]
+        return [*known, {"file": name, "stop": final, "sha256": hashlib.sha256(payload).hexdigest()}]
 
     def _read(self, path: Path) -> tuple[int, dict[str, Numbers], dict[str, Any], dict[str, list[dict[str, Any]]]]:
         payload = _checked(path)
         with np.load(io.BytesIO(payload), allow_pickle=False) as file:
             head = json.loads(bytes(file["meta"]))
             arrays = {key.removeprefix("array."): file[key] for key in file.files if key.startswith("array.")}
-        for key, axis in head["growing"].items():
+        for key, axis in head["axes"].items():
             parts = [np.load(io.BytesIO(data), allow_pickle=False) for data in self._parts(path, head["segments"][key])]
-            arrays[key] = np.concatenate(parts, axis=axis)
+            arrays[key] = np.concatenate([*parts, arrays[key]], axis=axis)
         return head["k"], arrays, head["meta"], head["segments"]
 
     def _parts(self, path: Path, segments: list[dict[str, Any]]) -> Iterator[bytes]:
@@ -132,6 +133,15 @@ class Checkpoints:
         for path in self.folder.glob("segment-*.npy"):
             if path.name not in used:
                 path.unlink(missing_ok=True)
+
+
+def _part(array: Numbers, axis: int, start: int, stop: int | None) -> Numbers:
+    return array[(slice(None),) * axis + (slice(start, stop),)]
+
+
+def _stop(segments: Sequence[Mapping[str, Any]]) -> int:
+    """How much of an entry is in its segments."""
+    return int(segments[-1]["stop"]) if segments else 0
 
 
 def _checked(path: Path) -> bytes:

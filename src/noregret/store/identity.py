@@ -90,7 +90,7 @@ def _literal(value: Any) -> str:
 
 
 def content_hash(arrays: Mapping[str, Any]) -> str:
-    """A hash of named arrays (and texts, and None): of their types, shapes and bytes."""
+    """A hash of named arrays (and texts, None, and objects made of these): of their types, shapes and bytes."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         value = arrays[name]
@@ -102,6 +102,8 @@ def content_hash(arrays: Mapping[str, Any]) -> str:
             digest.update(repr(value).encode())
         elif isinstance(value, tuple) and all(isinstance(v, str) for v in value):
             digest.update(repr(value).encode())
+        elif getattr(value, "__dict__", None) and not callable(value):
+            digest.update(f"{type(value).__name__}{content_hash(vars(value))}".encode())
         else:
             raise InputError(f"{name} is a {type(value).__name__}; expected an array of numbers, text or None")
     return digest.hexdigest()

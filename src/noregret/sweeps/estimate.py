@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from noregret.runner import Trial, blocks
+from noregret.runner import blocks
 from noregret.store import RunKey, Store
-from noregret.sweeps.execute import world
+from noregret.sweeps.worlds import world
 
 #: Seconds of play for each problem and learner.
 PILOT_SECONDS = 0.3
@@ -47,7 +47,7 @@ def _pilot(key: RunKey) -> float:
     """Episodes a second, compilation aside; of the first episodes, so a learner that slows down takes longer."""
     home = world(key.problem)
     home.start(key).advance(1)  # compiles, or loads the compiled code
-    trial: Trial = home.start(replace(key, trial=0))
+    trial = home.start(replace(key, trial=0))
     begin = time.monotonic()
     for _ in blocks(trial):
         if time.monotonic() - begin > PILOT_SECONDS:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,16 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from noregret import oracle, problems
-from noregret.errors import FileError, InputError, NoRegretError
-from noregret.kernels import world as worlds
-from noregret.problems.base import TabularCMDP
-from noregret.problems.registry import is_built_in
+from noregret.errors import FileError, NoRegretError
+from noregret.linear_runner import LinearTrial
 from noregret.results import named_curves, record_grid
-from noregret.runner import Trial, blocks, make_learner, tightened_value
-from noregret.store import Checkpoints, RunKey, Store, content_hash
+from noregret.runner import Trial, blocks
+from noregret.store import Checkpoints, RunKey, Store
 from noregret.sweeps.loggers import Loggers
 from noregret.sweeps.provenance import provenance
+from noregret.sweeps.worlds import World, world
 
 #: Seconds between checkpoints.
 CHECKPOINT_SECONDS = 30.0
@@ -36,8 +33,6 @@ CHECKPOINT_SECONDS = 30.0
 PLAY_PER_CHECKPOINT = 50.0
 #: Curves of more bytes than this are appended to, not written again at each checkpoint.
 LONG_CURVES = 1 << 20
-#: Problems kept ready in a process.
-READY = 8
 
 
 @dataclass(frozen=True)
@@ -49,57 +44,6 @@ class Outcome:
     error: str = ""
     episodes: int = 0  # played in this sitting
     kernel_seconds: float = 0.0
-
-
-class World:
-    """A problem with what its runs share: its optimum, its layout for the kernels, the optima of tightened thresholds."""
-
-    def __init__(self, text: str) -> None:
-        self.problem = problems.load(text)
-        self.name = self.problem.name
-        self.hash = None if is_built_in(text) else problem_hash(self.problem)
-        self.optimum = oracle.solve(self.problem)
-        self.layout = worlds.compile_world(self.problem)
-        self._tightened: dict[float, float] = {}
-
-    def start(self, key: RunKey) -> Trial:
-        """The trial of a run, before its first episode."""
-        if key.problem_hash != self.hash:
-            raise InputError(f"problem {key.problem!r} is not the one that the run was planned for: its arrays differ")
-        learner = make_learner(
-            self.problem, key.learner, self.optimum, episodes=key.episodes, preset=key.preset, slater_gap=key.slater_gap,
-            **key.params,
-        )  # fmt: skip
-        return Trial(
-            self.problem, self.layout, learner, key.seed, key.trial, key.episodes, key.record_every, self.optimum.value
-        )
-
-    def tightened(self, zeta: float) -> float:
-        """V*(b+ζ)."""
-        if zeta not in self._tightened:
-            self._tightened[zeta] = tightened_value(self.problem, self.optimum, zeta)
-        return self._tightened[zeta]
-
-
-_worlds: OrderedDict[str, World] = OrderedDict()
-_worlds_lock = threading.Lock()
-
-
-def world(text: str) -> World:
-    """The world that ``text`` names; the last few are kept."""
-    with _worlds_lock:
-        if text not in _worlds:
-            _worlds[text] = World(text)
-            while len(_worlds) > READY:
-                _worlds.popitem(last=False)
-        _worlds.move_to_end(text)
-        return _worlds[text]
-
-
-def problem_hash(problem: TabularCMDP) -> str:
-    """A hash of everything that a problem is, its names aside."""
-    labels = ("name", "constraint_names", "senses")
-    return content_hash({name: value for name, value in vars(problem).items() if name not in labels})
 
 
 @dataclass
@@ -164,7 +108,7 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Outc
 
 def _play(
     key: RunKey,
-    trial: Trial,
+    trial: Trial | LinearTrial,
     checkpoints: Checkpoints,
     before: dict[str, Any],
     begin: float,
@@ -200,19 +144,18 @@ def _play(
 # --- a trial to a checkpoint and back -----------------------------------------------------------------------------
 
 
-def _save(trial: Trial, checkpoints: Checkpoints, meta: Mapping[str, Any]) -> None:
+def _save(trial: Trial | LinearTrial | LinearTrial, checkpoints: Checkpoints, meta: Mapping[str, Any]) -> None:
     learner = trial.learner
-    grows: Callable[[], Mapping[str, int]] = getattr(learner, "append_only", dict)
     arrays = {f"learner.{name}": array for name, array in learner.state().items()}
     arrays |= {"sums": trial.sums, "curves": trial.curves[: trial.recorded]}
     streams = [stream.bit_generator.state for stream in trial.streams]
-    growing = {f"learner.{name}": axis for name, axis in grows().items()}
+    growing = {f"learner.{name}": grown for name, grown in learner.append_only().items()}
     if arrays["curves"].nbytes > LONG_CURVES:
-        growing["curves"] = 0
+        growing["curves"] = (0, trial.recorded)
     checkpoints.save(trial.k, arrays, dict(meta) | {"streams": streams, "kernel_seconds": trial.seconds}, growing)
 
 
-def _resume(trial: Trial, checkpoints: Checkpoints) -> dict[str, Any]:
+def _resume(trial: Trial | LinearTrial | LinearTrial, checkpoints: Checkpoints) -> dict[str, Any]:
     """Put a trial where its last whole checkpoint left it; what earlier sittings took."""
     found = checkpoints.load()
     if found is None:
@@ -227,7 +170,9 @@ def _resume(trial: Trial, checkpoints: Checkpoints) -> dict[str, Any]:
     return {name: meta[name] for name in ("seconds", "sittings", "started")}
 
 
-def _record(key: RunKey, home: World, trial: Trial, seconds: float, started: str, sittings: int) -> dict[str, Any]:
+def _record(
+    key: RunKey, home: World, trial: Trial | LinearTrial, seconds: float, started: str, sittings: int
+) -> dict[str, Any]:
     """Everything about a finished run beside its curves."""
     learner, optimum = trial.learner, home.optimum
     last = named_curves(trial.curves[-1], trial.problem.n_constraints)

@@ -33,7 +33,7 @@ from noregret import learners
 from noregret.errors import FileError, InputError, NoRegretError, unknown_name
 from noregret.runner import FIXED_POLICIES
 from noregret.store import RunKey
-from noregret.sweeps.execute import world
+from noregret.sweeps.worlds import world
 
 _TOP = ("episodes", "record_every", "seeds", "trials", "problems", "imports", "learners")
 _LEARNER = ("name", "preset", "slater_gap", "params", "grid")

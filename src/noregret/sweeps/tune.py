@@ -21,9 +21,9 @@ import numpy as np
 from noregret.errors import FileError, InputError, NoRegretError
 from noregret.files import make_folder
 from noregret.store import RunKey, Store
-from noregret.sweeps.execute import world
 from noregret.sweeps.job import Context
 from noregret.sweeps.sweep import sweep
+from noregret.sweeps.worlds import world
 
 #: Choices drawn at random before the model of the search is used.
 RANDOM_FIRST = 10
