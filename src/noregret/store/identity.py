@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -48,11 +48,13 @@ class RunKey:
 
     def canonical(self) -> str:
         """The text that is hashed."""
-        entries = asdict(self)
-        entries["params"] = dict(self.params)
+        entries = self._entries()
         if self.problem_hash is not None:
             entries["problem"] = None
         return json.dumps(_same(encode(entries)), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+    def _entries(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def id(self) -> str:
@@ -61,7 +63,7 @@ class RunKey:
 
     def to_json(self) -> dict[str, Any]:
         """Plain entries for a JSON file."""
-        entries: dict[str, Any] = encode(asdict(self) | {"params": dict(self.params)})
+        entries: dict[str, Any] = encode(self._entries())
         return entries
 
     def options(self) -> str:
