@@ -80,7 +80,7 @@ class DensePrimalDualLSVI(Learner):
         features: Any = None,
         slater_gap: float | None = None,
         replan: str = "always",
-        dual_tol: float = 0.05,
+        dual_tol: float = 0.002,
         merge_tol: float = 0.0,
         cache: str = "float64",
         **params: Any,
