@@ -147,6 +147,23 @@ def test_float32_cache_is_close_and_half_the_size():
     assert half.memory_bound() < one.memory_bound()
 
 
+@pytest.mark.parametrize("preset", ["practical", "theory"])
+def test_lsvi_ucb_on_a_finite_world_is_the_tabular_one(preset):
+    p = problems.load("random")
+    finite = learners.make("lsvi-ucb", p.spec, episodes=50, preset=preset)
+    spec = ContinuousSpec(p.horizon, p.b, OneHot(p.n_states, p.n_actions))
+    dense_one = learners.make("lsvi-ucb", spec, episodes=50, preset=preset)
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        x, a = rng.integers(p.n_states, size=p.horizon + 1), rng.integers(p.n_actions, size=p.horizon)
+        r, g = rng.random(p.horizon), rng.random(p.horizon)
+        finite.observe(x, a, r, g)
+        dense_one.observe(x, a, r, g)
+    want, got = finite.plan(), dense_one.plan()
+    for h in range(p.horizon):
+        np.testing.assert_allclose(got.values(h, np.arange(p.n_states))[0][0], want.Q_r[h], atol=1e-7)
+
+
 def test_lsvi_ucb_goes_through_the_same_code_with_no_dual_and_greedy():
     spec = ContinuousSpec(H, [1.0], JOINT)
     ucb = learners.make("lsvi-ucb", spec, episodes=50, beta=0.3, lam=0.01)

@@ -38,6 +38,8 @@ from noregret.kernels.steps import adaptive_dual_step
 from noregret.learners import dense_state
 from noregret.learners.base import Learner, Numbers, register_continuous
 from noregret.learners.dense_state import ContinuousPlan, DenseState, check_observed
+from noregret.learners.least_squares import REGRESSION
+from noregret.learners.lsvi_ucb import PRACTICAL_BETA, theory_beta
 from noregret.learners.primal_dual_lsvi import pace
 from noregret.presets import Constants, primal_dual
 from noregret.problems.base import Array
@@ -322,14 +324,13 @@ class DenseLSVIUCB(DensePrimalDualLSVI):
     presets: ClassVar[tuple[str, ...]] = ("theory", "practical")
 
     def _constants(self, K: int) -> tuple[Constants, dict[str, str]]:
-        for key in ("alpha", "eta", "xi", "zeta", "alpha_rule"):
-            if key in self._given:
-                raise unknown_name("parameter of lsvi-ucb", key, ("beta", "bonus_scale", "cap", "lam", "lower_clip", "p"))
+        for key in self._given:
+            if key not in (*REGRESSION, "slater_gap"):
+                raise unknown_name("parameter of lsvi-ucb", key, REGRESSION)
         H, d, given = self.spec.horizon, self.spec.dimension, dict(self._given, slater_gap=1.0)
         if "beta" not in given:
             p, scale = float(given.get("p", 0.01)), float(given.get("bonus_scale", 1.0))
-            theory = d * H * math.sqrt(math.log(2 * d * K * H / p))
-            given["beta"] = scale * (theory if self.preset == "theory" else 0.3)
+            given["beta"] = scale * (theory_beta(d, H, K, p) if self.preset == "theory" else PRACTICAL_BETA)
         sizes = {"H": H, "A": self.spec.n_actions, "d": d, "m": self.spec.n_constraints, "K": K}
         chosen, why = primal_dual(self.preset, **sizes, **given, alpha=math.inf, eta=0.0, xi=1.0, zeta=0.0)
         return chosen, why | {"alpha": "greedy", "eta": "no dual", "xi": "no dual", "zeta": "no dual"}

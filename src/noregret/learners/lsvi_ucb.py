@@ -63,6 +63,15 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     learn(state.gram, states, actions, observed)
 
 
+#: β of the ``practical`` preset.
+PRACTICAL_BETA = 0.3
+
+
+def theory_beta(d: int, H: int, K: int, p: float) -> float:
+    """d·H·√log(2dT/p), T = KH, with the paper's constant c taken as 1."""
+    return d * H * math.sqrt(math.log(2 * d * K * H / p))
+
+
 @register
 class LSVIUCB(Learner):
     """``lsvi-ucb``: greedy optimistic least squares; the constraints are not looked at."""
@@ -86,8 +95,8 @@ class LSVIUCB(Learner):
         phi, d, called = feature_map(spec, features)
         choices = Choices(self.name, preset, slater_gap, params, self.parameters)
         p = choices.probability()
-        theory_beta = d * H * math.sqrt(math.log(2 * d * episodes * H / p))
-        fields = regression(choices, spec, 1, theory_beta=theory_beta, why_beta="d·H·√log(2dT/p)", practical_beta=0.3)
+        beta = theory_beta(d, H, episodes, p)
+        fields = regression(choices, spec, 1, theory_beta=beta, why_beta="d·H·√log(2dT/p)", practical_beta=PRACTICAL_BETA)
         self.spec, self.episodes, self.preset = spec, episodes, preset
         self.constants, self.explain = choices.values | {"features": called}, choices.why
         self._state = LSVIState(
