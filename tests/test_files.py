@@ -51,6 +51,6 @@ def test_places_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match=r"none/a\.bin: cannot be written"):
         write_whole(tmp_path / "none" / "a.bin", lambda file: None)
-    with pytest.raises(FileError, match="file/below: cannot be .*: Not a directory"):
+    with pytest.raises(FileError, match=r"file/below: cannot be .*: Not a directory"):
         make_folder(tmp_path / "file" / "below")
     assert make_folder(tmp_path / "new" / "folder").is_dir()
