@@ -285,7 +285,9 @@ class StopAfter(threading.Event):
         return self.looks < 0
 
 
-CASES = [(name, SMALL, {}) for name in learners.names() if learners.get(name).__module__.startswith("noregret.")]
+OURS = [name for name in learners.names() if learners.get(name).__module__.startswith("noregret.")]
+TOLD = {name: {"params": {"safe_policy": "safest"}} for name in OURS if "safe_policy" in learners.get(name).told}
+CASES = [(name, SMALL, TOLD.get(name, {})) for name in OURS]
 CASES += [("primal-dual-lsvi", TABLE, {"params": {"zeta": 0.01}})]
 CASES += [("growing", SMALL, {}), ("optimal", SMALL, {})]
 CASES += [("primal-dual-lsvi", "linear-continuous:H=3", {"params": more}) for more in ({}, {"replan": "doubling"})]
