@@ -24,6 +24,9 @@ def main(turns: int, episodes: int) -> int:
     problem = nr.problems.load("job-scheduling")
     optimum, world = oracle.solve(problem), worlds.compile_world(problem)
     made: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in nr.learners.names()}
+    made["opse-lcmdp"] = ("opse-lcmdp", {"safe_policy": "safest"})
+    made["primal-dual-lsvi, greedy"] = ("primal-dual-lsvi", {"alpha": float("inf")})
+    made["primal-dual-lsvi, rounded"] = ("primal-dual-lsvi", {"rounding": 0.1})
     made["opdop, kernel form"] = ("opdop", {"form": "kernel"})
     trials, least = {}, {}
     for label, (name, params) in made.items():

@@ -65,6 +65,19 @@ def slope(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> float:
     return float(np.polyfit(np.log(k[pick]), np.log(y[pick]), 1)[0])
 
 
+def late(episodes: ArrayLike, curves: ArrayLike, share: float = 0.1) -> Array:
+    """How much cumulative curves (..., n) grow in an episode, on average over the last ``share`` of the episodes.
+
+    >>> float(late([10, 90, 100], [5.0, 20.0, 23.0]))
+    0.3
+    """
+    k, y = np.asarray(episodes, dtype=np.float64), np.asarray(curves, dtype=np.float64)
+    before = int(np.searchsorted(k, (1.0 - share) * k[-1], side="right")) - 1
+    if before < 0:  # all of it is late: from the start, where the sum was 0
+        return np.asarray(y[..., -1] / k[-1])
+    return np.asarray((y[..., -1] - y[..., before]) / max(k[-1] - k[before], 1.0))
+
+
 def iqm(samples: ArrayLike) -> Array:
     """The interquartile mean over the first axis: of the middle half, observations on its border counted in part.
 

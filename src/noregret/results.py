@@ -126,3 +126,18 @@ def record_grid(n: int, every: int, episodes: int) -> NDArray[np.int64]:
     """The first ``n`` recorded episodes: the multiples of ``every``, and the last one."""
     grid: NDArray[np.int64] = np.minimum((np.arange(n, dtype=np.int64) + 1) * every, episodes)
     return grid
+
+
+#: What a policy that does not learn promises.
+NO_PROMISE = ("-", "-")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One cell of a comparison: a result, or the reason why there is none; and what the learner's theorem promises."""
+
+    problem: str
+    label: str
+    promise: tuple[str, str]
+    result: RunResult | None
+    reason: str = ""

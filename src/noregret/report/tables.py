@@ -90,7 +90,7 @@ def show(cell: Cell) -> str:
         return "-"
     if isinstance(cell, Interval):
         half = float(cell.high - cell.mean)
-        return f"{number(float(cell.mean))} ± {number(half)}" if half > 0 else number(float(cell.mean))
+        return f"{number(float(cell.mean))} ± {number(half)}" if half > 1e-9 * abs(cell.mean) else number(float(cell.mean))
     return cell if isinstance(cell, str) else number(cell)
 
 

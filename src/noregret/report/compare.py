@@ -1,0 +1,238 @@
+"""A comparison as tables, curves with bands for every problem, and the picture of regret against violation."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noregret import metrics
+from noregret.files import make_folder
+from noregret.metrics import Interval
+from noregret.problems.base import Array
+from noregret.report import figures
+from noregret.report.tables import Cell, Table, curves, last, slope, write_text
+from noregret.results import NO_PROMISE, Outcome, RunResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: The share of the episodes that counts as late.
+LATE = 0.1
+
+COLUMNS = (
+    "learner", "regret", "violation", "hard regret", "hard violation", "slope of regret",
+    "late loss", "episodes/s", "promised regret", "promised violation",
+)  # fmt: skip
+CAPTION = (
+    "Sums over all episodes, mean ± 95% over the trials. Slope: of regret on log-log axes ('hard': of hard regret, where "
+    "regret is not positive throughout). Late loss: hard regret plus hard violation in an episode, over the last tenth. "
+    "Promised: the orders of the theorem, logarithms left out."
+)
+LINES = ("-", "--", ":")
+#: A hard regret below this in an episode is rounding and has no slope.
+ROUNDING = 1e-9
+#: The sums that are drawn, and what they are sums of.
+DRAWN = {"regret": "reward", "violation": "utility", "hard_regret": "reward", "hard_violation": "utility"}
+
+
+def late_loss(result: RunResult) -> Interval:
+    """Hard regret plus hard violation of an average episode among the last tenth."""
+    return metrics.mean_interval(metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE))
+
+
+def any_slope(result: RunResult) -> str:
+    """The slope of regret; where it is not positive throughout, that of hard regret, and said so."""
+    if last(result, "hard_regret").mean < ROUNDING * result.episodes[-1]:
+        return "-"
+    own = slope(result)
+    if not np.isnan(own):
+        return f"{own:.2f}"
+    hard = slope(result, "hard_regret")
+    return "-" if np.isnan(hard) else f"{hard:.2f} (hard)"
+
+
+def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
+    """A row for each learner on one problem; a learner that refused has its reason below the table."""
+    rows: list[tuple[Cell, ...]] = []
+    refused = []
+    for one in outcomes:
+        result = one.result
+        if result is None:
+            rows.append((one.label, *(None,) * (len(COLUMNS) - 3), *one.promise))
+            refused.append(f"{one.label} did not run: {one.reason}")
+            continue
+        sums = [last(result, which) for which in ("regret", "violation", "hard_regret", "hard_violation")]
+        rows.append((one.label, *sums, any_slope(result), late_loss(result), result.episodes_per_second, *one.promise))
+    return Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *refused]))
+
+
+def everything(outcomes: Sequence[Outcome]) -> str:
+    """The table of all problems as CSV, with every digit, and the reason of each refusal."""
+    wide = Table("", ("problem", *COLUMNS, "reason"), tuple(_row(one) for one in outcomes))
+    return wide.csv()
+
+
+def _row(one: Outcome) -> tuple[Cell, ...]:
+    return (one.problem, *table([one]).rows[0], one.reason)
+
+
+def markdown(outcomes: Sequence[Outcome]) -> str:
+    """The tables of all problems for a page."""
+    parts = []
+    for problem, own in by_problem(outcomes).items():
+        made = table(own)
+        parts.append(f"## {problem}\n\n{made.markdown()}\n{made.caption}\n")
+    return "\n".join(parts)
+
+
+def by_problem(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """The outcomes of each problem, in their order."""
+    groups: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        groups.setdefault(one.problem, []).append(one)
+    return groups
+
+
+# --- figures ------------------------------------------------------------------------------------------------------
+
+
+def style(i: int) -> dict[str, Any]:
+    """A colour and a line for the i-th learner; the lines change when the colours are used up."""
+    colours = figures.COLOURS[:6] + figures.COLOURS[7:]  # yellow is too pale for a line
+    return {"colour": colours[i % len(colours)], "line": LINES[i // len(colours) % len(LINES)]}
+
+
+def words(which: str) -> str:
+    """The name of a sum."""
+    return which.replace("_", " ")
+
+
+def drawn_labels(outcomes: Sequence[Outcome]) -> list[str]:
+    """The labels of what ran anywhere; their order gives each its colour in all figures."""
+    return list(dict.fromkeys(one.label for one in outcomes if one.result is not None))
+
+
+def front(points: Array) -> Array:
+    """The points (n,2) that no other point beats in one coordinate without losing in the other, from left to right."""
+    beaten = [((points <= p).all(axis=1) & (points < p).any(axis=1)).any() for p in points]
+    kept = np.unique(points[~np.array(beaten)], axis=0)
+    return np.asarray(kept)
+
+
+def curves_figure(outcomes: Sequence[Outcome], order: Sequence[str] = ()) -> Figure:
+    """The four sums of every learner on one problem against the episodes.
+
+    The axes are logarithmic beyond 1, so that what differs by orders of magnitude, is 0, or is negative, is all there.
+    """
+    drawn, axes = figures.new(2, 2, 11.0, 8.4)
+    ran = [(one.label, one.result) for one in outcomes if one.result is not None]
+    order = order or drawn_labels(outcomes)
+    for ax, which in zip(axes.flat, DRAWN, strict=True):
+        for name, result in ran:
+            figures.band(ax, result, which, label=name, **style(order.index(name)))
+        _logarithmic(ax, "y")
+        ax.set_xscale("log")
+        figures.label(ax, words(which).capitalize(), f"cumulative {words(which)} ({DRAWN[which]})")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    first = ran[0][1]
+    drawn.suptitle(f"{first.problem}: {figures.trials(first)}", x=0.01, ha="left", fontsize=12)
+    return drawn
+
+
+def pareto_figure(outcomes: Sequence[Outcome]) -> Figure:
+    """Hard regret against hard violation at the end, a panel for each problem.
+
+    The grey steps join the learners that no other learner beats in both; policies that do not learn have no part in them.
+    """
+    groups = {problem: [one for one in own if one.result] for problem, own in by_problem(outcomes).items()}
+    groups = {problem: own for problem, own in groups.items() if own}
+    columns = min(len(groups), 2)
+    rows = -(-len(groups) // columns)
+    drawn, axes = figures.new(rows, columns, 6.4 * columns + 0.4, 5.2 * rows)
+    order = drawn_labels(outcomes)
+    for ax, (problem, own) in zip(axes.flat, groups.items(), strict=False):
+        points = np.array([[_end(one, "hard_violation").mean, _end(one, "hard_regret").mean] for one in own], dtype=float)
+        learned = points[[one.promise != NO_PROMISE for one in own]]
+        if len(learned):
+            best = front(learned)
+            ax.plot(best[:, 0], best[:, 1], color="#cccccc", linewidth=4, zorder=1, drawstyle="steps-post")
+        for one, (x, y) in zip(own, points, strict=True):
+            i = order.index(one.label)
+            across, up = (_half(_end(one, which)) for which in ("hard_violation", "hard_regret"))
+            marker = "osD"[i // 7 % 3]
+            ax.errorbar(
+                x, y, xerr=across, yerr=up, fmt=marker, color=style(i)["colour"], capsize=2, markersize=7, label=one.label
+            )
+        for axis in "xy":
+            _logarithmic(ax, axis)
+        ax.margins(0.08)
+        figures.label(ax, problem, "cumulative hard regret (reward)", "cumulative hard violation (utility)")
+    for ax in list(axes.flat)[len(groups) :]:
+        ax.set_visible(False)
+    named = {
+        text: handle for ax in axes.flat for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)
+    }  # fmt: skip
+    named = {text: named[text] for text in order if text in named}
+    drawn.legend(list(named.values()), list(named), loc="outside lower center", ncols=3, frameon=False)
+    return drawn
+
+
+def _end(one: Outcome, which: str) -> Interval:
+    assert one.result is not None
+    return last(one.result, which)
+
+
+def _half(interval: Interval) -> list[list[float]]:
+    """What an error bar needs, not below 0."""
+    mean, low, high = (float(v) for v in (interval.mean, interval.low, interval.high))
+    return [[mean - max(low, 0.0)], [high - mean]]
+
+
+def _logarithmic(ax: Axes, axis: str) -> None:
+    """A scale that is linear up to 1 and logarithmic beyond, on both sides of 0, with ticks at powers of 10."""
+    (ax.set_xscale if axis == "x" else ax.set_yscale)("symlog", linthresh=1.0, linscale=0.5)
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> list[Path]:
+    """Tables (CSV, Markdown), all curves (CSV), and the figures (PNG, SVG) of a comparison in which something ran."""
+    out = make_folder(folder)
+    written = [write_text(out / "table.csv", everything(outcomes)), write_text(out / "table.md", markdown(outcomes))]
+    results = {f"{one.label} on {one.problem}": one.result for one in outcomes if one.result is not None}
+    if not results:
+        return written
+    written.append(write_text(out / "curves.csv", curves(results)))
+    for problem, own in by_problem(outcomes).items():
+        if any(one.result for one in own):
+            name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
+            drawn = curves_figure(own, drawn_labels(outcomes))
+            written += [figures.write(drawn, out / f"curves-{name}.{kind}") for kind in ("png", "svg")]
+    drawn = pareto_figure(outcomes)
+    written += [figures.write(drawn, out / f"pareto.{kind}") for kind in ("png", "svg")]
+    return written
+
+
+def table1(published: Sequence[tuple[Cell, ...]], outcomes: Sequence[Outcome], title: str = "") -> Table:
+    """The paper's Table 1, given row by row, with what was measured beside it."""
+    rows: list[tuple[Cell, ...]] = []
+    for row, one in zip(published, outcomes, strict=True):
+        if one.result is None:
+            rows.append((*row, None, None, None, None))
+            continue
+        measured = (last(one.result, "regret"), last(one.result, "violation"), late_loss(one.result))
+        rows.append((*row, any_slope(one.result), *measured))
+    columns = (
+        "algorithm", "linear functions", "model-free", "regret (order)", "violation (order)", "measured slope",
+        "measured regret", "measured violation", "late loss",
+    )  # fmt: skip
+    refused = [f"{one.label} did not run: {one.reason}" for one in outcomes if one.result is None]
+    return Table(title, columns, tuple(rows), "\n".join([CAPTION, *refused]))

@@ -1,0 +1,203 @@
+"""``noregret compare``: reading the lists, the grid, its tables, figures and files, and the paper's Table 1."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import noregret as nr
+from noregret import learners, metrics
+from noregret.cli import app
+from noregret.cli.compare import entry, listed
+from noregret.errors import InputError
+from noregret.experiments import compare as experiment
+from noregret.report import compare as report
+from noregret.results import Outcome
+
+runner = CliRunner()
+
+
+# --- lists of names ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a", ["a"]),
+        ("a, b ,c", ["a", "b", "c"]),
+        ("random:seed=3,S=5,job-scheduling", ["random:seed=3,S=5", "job-scheduling"]),
+        ("x:alpha=inf,y:eta=1,z", ["x:alpha=inf", "y:eta=1", "z"]),
+        ("a,,b", ["a", "b"]),
+        ("", []),
+    ],
+)
+def test_a_list_of_names_with_parameters(text: str, names: list[str]) -> None:
+    assert listed(text) == names
+
+
+def test_a_learner_with_parameters() -> None:
+    one = entry("primal-dual-lsvi:alpha=inf,cap=H,lower_clip=true,beta=0.3")
+    assert (one.name, one.params) == ("primal-dual-lsvi", {"alpha": np.inf, "cap": "H", "lower_clip": True, "beta": 0.3})
+    assert one.label == "primal-dual-lsvi:alpha=inf,cap=H,lower_clip=true,beta=0.3"
+    assert entry("optimal").promise == ("-", "-")
+    assert entry("lsvi-ucb").promise == learners.get("lsvi-ucb").promise
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("primal-dual-lsvl", "did you mean 'primal-dual-lsvi'"),
+        ("lsvi-ucb:beta", "'beta' is no new parameter; expected key=value"),
+        ("lsvi-ucb:beta=1,beta=2", "'beta=2' is no new parameter"),
+        ("optimal:beta=1", "optimal is a fixed policy and takes no parameter 'beta'"),
+    ],
+)
+def test_a_learner_that_cannot_be_read_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        entry(text)
+
+
+# --- numbers -------------------------------------------------------------------------------------------------------
+
+
+def test_late_is_the_growth_over_the_last_tenth() -> None:
+    k = np.arange(10, 1001, 10)
+    curves = np.stack([2.0 * k, np.minimum(k, 900.0), k**2 / 1000.0])
+    np.testing.assert_allclose(metrics.late(k, curves), [2.0, 0.0, (1000.0 - 810.0) / 100.0])
+    assert metrics.late([7], [[21.0]]) == [3.0]  # nothing was recorded before: the whole sum
+
+
+def test_front_by_hand() -> None:
+    points = np.array([[0.0, 9.0], [1.0, 5.0], [2.0, 5.0], [3.0, 1.0], [0.0, 9.0], [4.0, 2.0]])
+    np.testing.assert_array_equal(report.front(points), [[0.0, 9.0], [1.0, 5.0], [3.0, 1.0]])
+
+
+# --- the command ---------------------------------------------------------------------------------------------------
+
+NAMES = "uniform,optimal,safest,primal-dual-lsvi,primal-dual-lsvi:alpha=inf,opse-lcmdp"
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    out = tmp_path_factory.mktemp("compare")
+    args = ["compare", "--problems", "job-scheduling,random:seed=3,m=2", "--learners", NAMES, "-k", "400", "-t", "2"]
+    done = runner.invoke(app, [*args, "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    return out, done.output
+
+
+def test_the_table_on_disk(compared: tuple[Path, str]) -> None:
+    rows = list(csv.DictReader(io.StringIO((compared[0] / "table.csv").read_text())))
+    assert len(rows) == 12
+    cells = {(row["problem"], row["learner"]): row for row in rows}
+    for problem in ("job-scheduling", "random:seed=3,m=2"):
+        best = cells[problem, "optimal"]
+        for column in ("regret", "violation", "hard regret", "hard violation", "late loss"):
+            assert abs(float(best[column])) < 1e-9 * 400
+        assert best["slope of regret"] == "-"
+        assert float(cells[problem, "safest"]["hard violation"]) == 0.0
+        assert cells[problem, "uniform"]["slope of regret"] == "1.00"
+        assert cells[problem, "primal-dual-lsvi"]["promised regret"] == "√(d³H³T)"
+        greedy = cells[problem, "primal-dual-lsvi:alpha=inf"]
+        assert float(greedy["regret"]) != float(cells[problem, "primal-dual-lsvi"]["regret"])
+        assert float(greedy["regret low"]) <= float(greedy["regret"]) <= float(greedy["regret high"])
+    assert "safe_policy is None" in cells["job-scheduling", "opse-lcmdp"]["reason"]
+    assert "stated for 1" in cells["random:seed=3,m=2", "opse-lcmdp"]["reason"]
+    assert cells["job-scheduling", "opse-lcmdp"]["regret"] == ""
+    uniform = cells["job-scheduling", "uniform"]
+    assert float(uniform["late loss"]) == pytest.approx(1.458824 + 0.247024, abs=1e-5)
+    assert float(uniform["hard violation"]) == pytest.approx(400 * 0.2470240, rel=1e-5)
+
+
+def test_the_rows_are_what_run_gives(compared: tuple[Path, str]) -> None:
+    alone = nr.run(nr.problems.load("job-scheduling"), "primal-dual-lsvi", episodes=400, trials=2, record_every=1)
+    rows = csv.DictReader(io.StringIO((compared[0] / "table.csv").read_text()))
+    row = next(row for row in rows if row["learner"] == "primal-dual-lsvi" and row["problem"] == "job-scheduling")
+    assert float(row["regret"]) == pytest.approx(alone.regret[:, -1].mean(), rel=1e-12)
+    late = (alone.hard_regret + alone.hard_violation)[:, [359, 399]]
+    assert float(row["late loss"]) == pytest.approx((late[:, 1] - late[:, 0]).mean() / 40, rel=1e-12)
+
+
+def test_what_is_printed_and_written(compared: tuple[Path, str]) -> None:
+    out, printed = compared
+    assert "opse-lcmdp did not run: safe_policy is None" in " ".join(printed.split())
+    assert "[12/12] opse-lcmdp on random:seed=3,m=2" in printed
+    figures = [
+        f"{name}.{kind}" for name in ("curves-job-scheduling", "curves-random-seed-3-m-2", "pareto") for kind in ("png", "svg")
+    ]
+    assert {path.name for path in out.iterdir()} == {"table.csv", "table.md", "curves.csv", *figures}
+    for name in figures:
+        head = (out / name).read_bytes()[:8]
+        assert head.startswith(b"\x89PNG") if name.endswith("png") else head.startswith(b"<?xml")
+    assert (out / "table.md").read_text().startswith("## job-scheduling\n\n| learner |")
+    curves = list(csv.DictReader(io.StringIO((out / "curves.csv").read_text())))
+    assert len(curves) == 2 * 5 * 2 * 400  # problems, learners that ran, trials, recorded episodes
+    assert {row["run"] for row in curves if row["violation_1"] != "nan"} == {
+        row["run"] for row in curves if row["run"].endswith("m=2")
+    }
+
+
+def test_every_learner_keeps_its_colour(compared: tuple[Path, str]) -> None:
+    """A learner that refused takes no colour, and a figure of one problem has the colours of the figure of all."""
+    result = nr.run(nr.problems.load("job-scheduling"), "uniform", episodes=20, trials=2, record_every=1)
+    cells = [
+        Outcome("p", "a", ("-", "-"), None, "no"),
+        Outcome("p", "b", ("x", "y"), result),
+        Outcome("p", "c", ("x", "y"), result),
+    ]
+    one = report.curves_figure(cells)
+    assert report.drawn_labels(cells) == ["b", "c"]
+    colours = [line.get_color() for line in one.axes[0].get_lines()]
+    assert colours == [report.style(0)["colour"], report.style(1)["colour"]]
+    picture = report.pareto_figure(cells)
+    assert picture.axes[0].get_title(loc="left") == "p"
+    assert len({(report.style(i)["colour"], report.style(i)["line"]) for i in range(21)}) == 21
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--learners", "uniform,uniform"], "learners has 'uniform' twice"),
+        (["--problems", "nowhere"], "unknown problem 'nowhere'"),
+        (["--learners", "nobody"], "unknown learner 'nobody'"),
+        (["--learners", ""], "learners is empty"),
+        (["--table1", "--learners", "uniform"], "--table1 has its own problem and learners"),
+        (["--learners", "lsvi-bisection:passes=0", "-k", "10"], "no learner ran: lsvi-bisection:passes=0 on job-scheduling"),
+        (["--learners", "uniform", "--slater-gap", "some"], "slater_gap is 'some'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_one_line(args: list[str], message: str, tmp_path: Path) -> None:
+    done = runner.invoke(app, ["compare", *args, "--out", str(tmp_path / "out")])
+    assert done.exit_code == 1
+    assert f"error: {message}" in done.output
+
+
+# --- Table 1 -------------------------------------------------------------------------------------------------------
+
+
+def test_table1_has_the_rows_and_orders_of_the_paper() -> None:
+    assert [row.learner for row in experiment.TABLE1] == [
+        "opdop", "opt-primal-dual", "opt-dual", "optpess-primal-dual", "triple-q", "primal-dual-lsvi",
+    ]  # fmt: skip
+    for row in experiment.TABLE1:
+        assert learners.get(row.learner).promise[0] == row.regret
+    assert [row.learner for row in experiment.TABLE1 if row.linear] == ["opdop", "primal-dual-lsvi"]
+    assert [row.learner for row in experiment.TABLE1 if row.model_free] == ["triple-q", "primal-dual-lsvi"]
+
+
+def test_table1_prints_published_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "TABLE1", experiment.TABLE1[-1:])
+    done = runner.invoke(app, ["compare", "--table1", "-k", "300", "-t", "2", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "table1.csv").read_text())))
+    alone = nr.run(nr.problems.load("job-scheduling"), "primal-dual-lsvi", episodes=300, trials=2, record_every=1)
+    assert rows[0]["algorithm"] == "Algorithm 1 (Ghosh et al. 2022)"
+    assert (rows[0]["linear functions"], rows[0]["model-free"], rows[0]["regret (order)"]) == ("yes", "yes", "√(d³H³T)")
+    assert float(rows[0]["measured regret"]) == pytest.approx(alone.regret[:, -1].mean(), rel=1e-12)
+    assert float(rows[0]["measured slope"].split()[0]) > 0
+    assert "Table 1 of the paper, measured on job-scheduling: 2 trials of 300 episodes, preset practical" in done.output
