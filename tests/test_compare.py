@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 from pathlib import Path
 
@@ -70,6 +71,14 @@ def test_late_is_the_growth_over_the_last_tenth() -> None:
     curves = np.stack([2.0 * k, np.minimum(k, 900.0), k**2 / 1000.0])
     np.testing.assert_allclose(metrics.late(k, curves), [2.0, 0.0, (1000.0 - 810.0) / 100.0])
     assert metrics.late([7], [[21.0]]) == [3.0]  # nothing was recorded before: the whole sum
+
+
+def test_a_slope_of_nothing_has_no_sign() -> None:
+    result = nr.run(nr.problems.load("job-scheduling"), "uniform", episodes=50, trials=1, record_every=1)
+    flat = dataclasses.replace(result, regret=1.0 - 1e-6 * result.episodes[None], hard_regret=np.ones((1, 50)))
+    assert report.any_slope(flat) == "0.00"
+    below = dataclasses.replace(flat, regret=-np.ones((1, 50)))
+    assert report.any_slope(below) == "0.00 (hard)"
 
 
 def test_front_by_hand() -> None:
@@ -196,8 +205,8 @@ def test_table1_prints_published_and_measured(tmp_path: Path, monkeypatch: pytes
     assert done.exit_code == 0, done.output
     rows = list(csv.DictReader(io.StringIO((tmp_path / "table1.csv").read_text())))
     alone = nr.run(nr.problems.load("job-scheduling"), "primal-dual-lsvi", episodes=300, trials=2, record_every=1)
-    assert rows[0]["algorithm"] == "Algorithm 1 (Ghosh et al. 2022)"
-    assert (rows[0]["linear functions"], rows[0]["model-free"], rows[0]["regret (order)"]) == ("yes", "yes", "√(d³H³T)")
+    assert rows[0]["algorithm"] == "Algorithm 1, Ghosh 2022"
+    assert (rows[0]["linear"], rows[0]["model-free"], rows[0]["regret (order)"]) == ("yes", "yes", "√(d³H³T)")
     assert float(rows[0]["measured regret"]) == pytest.approx(alone.regret[:, -1].mean(), rel=1e-12)
     assert float(rows[0]["measured slope"].split()[0]) > 0
     assert "Table 1 of the paper, measured on job-scheduling: 2 trials of 300 episodes, preset practical" in done.output

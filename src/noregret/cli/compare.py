@@ -150,7 +150,7 @@ def _table1(done: list[Outcome]) -> Table:
     from noregret.report.compare import table1
 
     rows = [
-        (f"{row.algorithm} ({row.source})", _yes(row.linear), _yes(row.model_free), row.regret, row.violation) for row in TABLE1
+        (f"{row.algorithm}, {row.source}", _yes(row.linear), _yes(row.model_free), row.regret, row.violation) for row in TABLE1
     ]
     first = next((one.result for one in done if one.result), None)
     protocol = f"{first.trials} trials of {int(first.episodes[-1]):,} episodes, preset {first.preset}" if first else ""

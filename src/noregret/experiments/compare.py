@@ -53,12 +53,12 @@ class Published:
 
 
 TABLE1 = (
-    Published("OPDOP", "Ding et al. 2021", True, False, "√(d²H⁵T)", "√(d²H⁵T)", "opdop"),
-    Published("OptPrimalDual-CMDP", "Efroni et al. 2020", False, False, "√(H⁵S²AT)", "√(H⁵S²AT)", "opt-primal-dual"),
-    Published("OptDual-CMDP", "Efroni et al. 2020", False, False, "√(H³S²AT)", "√(H³S²AT)", "opt-dual"),
-    Published("OptPess-PrimalDual", "Liu et al. 2021", False, False, "√(H⁵S³AT)", "1", "optpess-primal-dual"),
-    Published("Triple-Q", "Wei et al. 2022", False, True, "H^3.2·T^0.8·√(SA)", "0", "triple-q"),
-    Published("Algorithm 1", "Ghosh et al. 2022", True, True, "√(d³H³T)", "√(d³H³T)", "primal-dual-lsvi"),
+    Published("OPDOP", "Ding 2021", True, False, "√(d²H⁵T)", "√(d²H⁵T)", "opdop"),
+    Published("OptPrimalDual-CMDP", "Efroni 2020", False, False, "√(H⁵S²AT)", "√(H⁵S²AT)", "opt-primal-dual"),
+    Published("OptDual-CMDP", "Efroni 2020", False, False, "√(H³S²AT)", "√(H³S²AT)", "opt-dual"),
+    Published("OptPess-PrimalDual", "Liu 2021", False, False, "√(H⁵S³AT)", "1", "optpess-primal-dual"),
+    Published("Triple-Q", "Wei 2022", False, True, "H^3.2·T^0.8·√(SA)", "0", "triple-q"),
+    Published("Algorithm 1", "Ghosh 2022", True, True, "√(d³H³T)", "√(d³H³T)", "primal-dual-lsvi"),
 )
 
 

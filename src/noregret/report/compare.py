@@ -52,9 +52,13 @@ def any_slope(result: RunResult) -> str:
         return "-"
     own = slope(result)
     if not np.isnan(own):
-        return f"{own:.2f}"
+        return _two_digits(own)
     hard = slope(result, "hard_regret")
-    return "-" if np.isnan(hard) else f"{hard:.2f} (hard)"
+    return "-" if np.isnan(hard) else f"{_two_digits(hard)} (hard)"
+
+
+def _two_digits(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # no minus before 0.00
 
 
 def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
@@ -155,7 +159,7 @@ def pareto_figure(outcomes: Sequence[Outcome]) -> Figure:
     groups = {problem: own for problem, own in groups.items() if own}
     columns = min(len(groups), 2)
     rows = -(-len(groups) // columns)
-    drawn, axes = figures.new(rows, columns, 6.4 * columns + 0.4, 5.2 * rows)
+    drawn, axes = figures.new(rows, columns, 6.4 * columns + (0.4 if columns > 1 else 1.4), 5.2 * rows + 0.3)
     order = drawn_labels(outcomes)
     for ax, (problem, own) in zip(axes.flat, groups.items(), strict=False):
         points = np.array([[_end(one, "hard_violation").mean, _end(one, "hard_regret").mean] for one in own], dtype=float)
@@ -181,6 +185,8 @@ def pareto_figure(outcomes: Sequence[Outcome]) -> Figure:
     }  # fmt: skip
     named = {text: named[text] for text in order if text in named}
     drawn.legend(list(named.values()), list(named), loc="outside lower center", ncols=3, frameon=False)
+    text = "At the last episode, means and 95% intervals; grey: the learners that none other beats in both"
+    drawn.suptitle(text, x=0.01, ha="left", fontsize=10)
     return drawn
 
 
@@ -231,7 +237,7 @@ def table1(published: Sequence[tuple[Cell, ...]], outcomes: Sequence[Outcome], t
         measured = (last(one.result, "regret"), last(one.result, "violation"), late_loss(one.result))
         rows.append((*row, any_slope(one.result), *measured))
     columns = (
-        "algorithm", "linear functions", "model-free", "regret (order)", "violation (order)", "measured slope",
+        "algorithm", "linear", "model-free", "regret (order)", "violation (order)", "measured slope",
         "measured regret", "measured violation", "late loss",
     )  # fmt: skip
     refused = [f"{one.label} did not run: {one.reason}" for one in outcomes if one.result is None]
