@@ -10,6 +10,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 ARGS ?=
+WORKERS ?= 2
 
 # One numerical thread a process: trials run side by side, and a fixed order of sums is what makes runs repeat.
 export OMP_NUM_THREADS = 1
@@ -36,7 +37,7 @@ paper: $(VENV)/installed-report
 	$(BIN)/noregret paper $(ARGS)
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check src tests benchmarks examples

@@ -76,6 +76,16 @@ class Optimum:
                 array.setflags(write=False)
 
 
+@dataclass(frozen=True, eq=False)
+class PerStart:
+    """The optimum from each of ``states``: values (S,), duals (S,m), slater_gaps (S,); entries of other states are nan."""
+
+    states: NDArray[np.int64]
+    values: Array
+    duals: Array
+    slater_gaps: Array
+
+
 # --- what the rest of the library calls ---------------------------------------------------------------------------
 
 
@@ -120,6 +130,18 @@ def solve(problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0) -
     dual = np.where((dual < RELAX) | (free - V_r <= NO_ROOM), 0.0, dual)  # free: the reward without constraints
     _check(problem, b, dual, V_r, V_g)
     return Optimum(V_r, dual, gap, policy, q, V_g, b, zeta)
+
+
+def per_start(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> PerStart:
+    """The optimum from each state that mu gives weight to; a start whose Slater gap is not above 0 is refused by name."""
+    S, states = problem.n_states, np.flatnonzero(problem.mu)
+    found = PerStart(states, np.full(S, np.nan), np.full((S, problem.n_constraints), np.nan), np.full(S, np.nan))
+    for s in map(int, states):
+        if (gap := slater_gap(alone := problem.replace(mu=s))) <= FEASIBLE:
+            raise InfeasibleError(f"start state {s}: the Slater gap is {gap:.9g}; expected one above 0 from every start")
+        found.slater_gaps[s], best = gap, solve(alone, tighten)
+        found.values[s], found.duals[s] = best.value, best.dual
+    return found
 
 
 def evaluate(problem: TabularCMDP | LinearCMDP, policy: Any) -> tuple[float, Array]:

@@ -9,6 +9,9 @@
 What a user gives replaces the preset's number, and is used as the paper uses it: a given α or η is constant in k, a given β is
 the constant bonus of reward and utility and the dual looks at V_g with that bonus, unless the option that departs from it is
 given too. So with β, α and η given every preset is Algorithm 1 to the letter, but for ``cap`` and ``lower_clip``.
+
+Two numbers may be given as words: ``zeta="theorem"`` is the ζ of Theorem 2 times ``zeta_scale``, with ξ = 4H/γ; and with
+``xi="estimate"`` γ is estimated from the data (:mod:`noregret.learners.epochs`), where ξ here is the most it may become.
 """
 
 from __future__ import annotations
@@ -24,6 +27,9 @@ Cap = Literal["H", "H-h+1"]
 Bonus = Literal["constant", "span"]
 DualEstimate = Literal["optimistic", "plain", "pessimistic"]
 Schedule = Literal["fixed", "anytime"]
+Restart = Literal["none", "doubling"]
+RestartData = Literal["kept", "dropped"]
+XiRule = Literal["fixed", "estimate"]
 
 #: Chosen for the ``paper`` preset: the neighbours on a grid are shown by ``noregret paper``.
 PAPER_BETA = 1.0
@@ -37,7 +43,12 @@ WORDS = {
     "dual_estimate": ("optimistic", "plain", "pessimistic"),
     "alpha_schedule": ("fixed", "anytime"),
     "eta_schedule": ("fixed", "anytime"),
+    "restart": ("none", "doubling"),
+    "restart_data": ("kept", "dropped"),
 }
+
+#: Numbers that may be given as one word.
+RULES = {"zeta": "theorem", "xi": "estimate"}
 
 
 @dataclass(frozen=True)
@@ -61,10 +72,18 @@ class Constants:
     damping: bool = False
     alpha_schedule: Schedule = "fixed"
     eta_schedule: Schedule = "fixed"
+    restart: Restart = "none"
+    restart_data: RestartData = "kept"
+    xi_rule: XiRule = "fixed"  # "estimate": ξ is what it may become at most
+    xi_sets: tuple[str, ...] = ()  # which of α and η were computed from ξ and move with it
+    theorem_2: bool = False  # whether ζ is that of Theorem 2
 
 
-#: What a user may give: the constants, and three knobs they are computed from.
-PARAMETERS = (*(f.name for f in fields(Constants)), "bonus_scale", "alpha_rule", "p")
+#: Set by how others are given, not by the user.
+DERIVED = ("xi_rule", "xi_sets", "theorem_2")
+
+#: What a user may give: the constants, and four knobs they are computed from.
+PARAMETERS = (*(f.name for f in fields(Constants) if f.name not in DERIVED), "bonus_scale", "alpha_rule", "p", "zeta_scale")
 
 
 def primal_dual(
@@ -77,6 +96,12 @@ def primal_dual(
     scale, rule, p = own.pop("bonus_scale", 1.0), own.pop("alpha_rule", None), own.pop("p", 0.01)
     if isinstance(own.get("alpha"), str):
         rule = own.pop("alpha")
+    choices.tightened = _theorem_2(own, slater_gap, H=H, A=A, d=d, K=K, p=p)
+    estimated = own.get("xi") == "estimate"
+    if estimated:
+        del own["xi"]
+        if slater_gap is None and preset in ("theory", "paper"):
+            choices.slater_gap = 1.0 / math.sqrt(K)
     if preset == "theory":
         gap, rule = _theory(choices, H=H, A=A, d=d, K=K, scale=scale, p=p), rule or "alg1"
     elif preset == "paper":
@@ -94,9 +119,29 @@ def primal_dual(
         choices.offer("alpha", value, f"rule {rule!r}")
     for key in own:
         choices.offer(key, None, "given")
+    if choices.tightened:
+        choices.values["theorem_2"] = True
+        choices.why["zeta"] = "Theorem 2: the violation's bound over K, times zeta_scale, at most γ/2"
+    if estimated:
+        sets = {"eta": preset in ("theory", "paper"), "alpha": rule == "alg1"}
+        choices.values |= {"xi_rule": "estimate", "xi_sets": tuple(key for key in sets if sets[key] and not choices.gave(key))}
+        choices.why["xi"] = f"{'4' if choices.tightened else '2'}H/γ̂, γ̂ estimated at episodes 2^i; at most this"
     constants = Constants(**{key: _checked(key, value) for key, value in choices.values.items()})
     _consistent(constants, H)
     return constants, choices.why
+
+
+def _theorem_2(own: dict[str, Any], slater_gap: float | None, *, H: int, A: int, d: int, K: int, p: float) -> bool:
+    """Put the number in place of ζ = "theorem"; whether there was one."""
+    scale = own.pop("zeta_scale", None)
+    if own.get("zeta") != "theorem":
+        if scale is not None:
+            raise InputError(f"zeta_scale is {scale:g}; it scales the ζ of Theorem 2: expected zeta='theorem' beside it")
+        return False
+    if slater_gap is None:
+        raise InputError("slater_gap is None; zeta 'theorem' needs the Slater gap γ: a number (or 'oracle' in run)")
+    own["zeta"] = theory.zeta(K=K, H=H, d=d, A=A, slater_gap=slater_gap, p=p, scale=1.0 if scale is None else scale)
+    return True
 
 
 def _theory(c: Choices, *, H: int, A: int, d: int, K: int, scale: float, p: float) -> float:
@@ -104,7 +149,7 @@ def _theory(c: Choices, *, H: int, A: int, d: int, K: int, scale: float, p: floa
     zeta = c.offer("zeta", 0.0, "no tightening (Theorem 1)")
     c.offer("lam", theory.LAMBDA, "λ = 1 (Theorem 1)")
     c.offer("beta", scale * theory.beta(d=d, H=H, K=K, A=A, p=p), f"bonus_scale·d·H·√ι with C₁=1, p={p}")
-    factor = "4" if zeta > 0 else "2"
+    factor = "4" if zeta > 0 else "2"  # Theorem 2, Theorem 1
     xi = c.offer("xi", theory.xi(H=H, slater_gap=gap, tightened=zeta > 0), f"{factor}H/γ, γ={gap:.6g}")
     c.offer("eta", theory.eta(xi=xi, K=K, H=H), "ξ/√(KH²) (Alg. 1, l. 1)")
     return gap
@@ -115,7 +160,7 @@ def _paper(c: Choices, *, H: int, K: int, scale: float) -> float:
     c.offer("zeta", PAPER_ZETA, "the ε = 0.1 of section 5, read as ζ")
     beta = c.offer("beta", scale * PAPER_BETA, "not reported; chosen")
     c.offer("lam", (beta / H) ** 2 or theory.LAMBDA, "not reported; (β/H)², so that an untried pair is worth exactly H")
-    xi = c.offer("xi", theory.xi(H=H, slater_gap=gap), f"2H/γ with γ={gap:.6g}")
+    xi = c.offer("xi", *c.cap(H, gap))
     c.offer("eta", theory.eta(xi=xi, K=K, H=H), "2H/(γ√(KH²)) (section 5)")
     return gap
 
@@ -145,19 +190,29 @@ def _practical(c: Choices, *, H: int, K: int, scale: float, ruled: bool) -> floa
     else:
         zeta = min(0.1 * H / math.sqrt(K), gap / 2 if known else math.inf)
         c.offer("zeta", zeta, "0.1·H/√K" + (", at most γ/2" if known else ""))
-    c.offer("xi", theory.xi(H=H, slater_gap=gap), f"2H/γ, γ={gap:.3g}" + ("" if known else " (unknown; taken as 1/√K)"))
+    value, reason = c.cap(H, gap)
+    c.offer("xi", value, reason + ("" if known else " (unknown; taken as 1/√K)"))
+    restarts = c.given.get("restart") == "doubling"
     if not c.gave("eta"):
-        c.offer("eta", 1.0, "divided by √k")
-        c.offer("eta_schedule", "anytime", "early steps are long, late ones short; K is not needed")
+        if restarts or c.given.get("eta_schedule") == "fixed":
+            c.offer("eta", 1.0 / math.sqrt(K), "1/√K")
+        else:
+            c.offer("eta", 1.0, "divided by √k")
+            c.offer("eta_schedule", "anytime", "early steps are long, late ones short; K is not needed")
         c.offer("damping", True, "a dual that swings about is slowed down")
     if not c.gave("alpha") and not ruled:
-        c.offer("alpha", 4.0, "times √k")
-        c.offer("alpha_schedule", "anytime", "the policy sharpens as the estimates do; K is not needed")
+        if restarts or c.given.get("alpha_schedule") == "fixed":
+            c.offer("alpha", 4.0 * math.sqrt(K), "4√K")
+        else:
+            c.offer("alpha", 4.0, "times √k")
+            c.offer("alpha_schedule", "anytime", "the policy sharpens as the estimates do; K is not needed")
     return gap
 
 
 def _consistent(c: Constants, H: int) -> None:
-    """With a bonus that moves with the data, states never visited must keep theirs: it has to reach the cap (or 0)."""
+    """A restart sets α and η itself; with a bonus by span, states never visited keep theirs: it must reach the cap (or 0)."""
+    if c.restart == "doubling" and "anytime" in (c.alpha_schedule, c.eta_schedule):
+        raise InputError("restart is 'doubling'; expected alpha_schedule and eta_schedule 'fixed', as each part has its own")
     if c.dual_estimate == "pessimistic" and not (c.bonus == "span" and c.lower_clip and c.pessimism > 0.0):
         raise InputError("dual_estimate is 'pessimistic'; expected with it bonus 'span', lower_clip True and pessimism above 0")
     if c.bonus != "span":
@@ -172,6 +227,8 @@ def _consistent(c: Constants, H: int) -> None:
 
 def _checked(name: str, value: Any) -> Any:
     """One parameter, of its type and in its range."""
+    if name in DERIVED or (isinstance(value, str) and value == RULES.get(name)):
+        return value
     if name in WORDS:
         if value not in WORDS[name]:
             raise InputError(f"{name} is {value!r}; expected {' or '.join(map(repr, WORDS[name]))}")
@@ -182,7 +239,7 @@ def _checked(name: str, value: Any) -> Any:
         if value not in theory.ALPHA_RULES:
             raise unknown_name("alpha rule", str(value), theory.ALPHA_RULES)
         return value
-    return number(name, value, above=0.0 if name in ("lam", "alpha") else None, infinite=name == "alpha")
+    return number(name, value, above=0.0 if name in ("lam", "alpha", "zeta_scale") else None, infinite=name == "alpha")
 
 
 def number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
@@ -217,6 +274,7 @@ class Choices:
         self.given = {key: value for key, value in given.items() if value is not None}
         self.values: dict[str, Any] = {}
         self.why: dict[str, str] = {}
+        self.tightened = False  # by Theorem 2: then ξ = 4H/γ
 
     def gave(self, key: str) -> bool:
         """Whether the user gave this one."""
@@ -233,6 +291,10 @@ class Choices:
     def theory(self) -> bool:
         """Whether the paper's constants are asked for."""
         return self.preset == "theory"
+
+    def cap(self, H: int, gap: float) -> tuple[float, str]:
+        """ξ and its reason."""
+        return theory.xi(H=H, slater_gap=gap, tightened=self.tightened), f"{'4' if self.tightened else '2'}H/γ, γ={gap:.6g}"
 
     def gap(self) -> float:
         """γ; where it is unknown, 1, but not for the paper's constants."""

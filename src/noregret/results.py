@@ -47,6 +47,7 @@ class RunResult:
     threads: int
     explain: dict[str, str] = field(default_factory=dict)
     trials_requested: int = 1
+    notes: dict[str, Any] = field(default_factory=dict)  # numbers that the learner found out itself, (trials,)
     played: Played | None = field(default=None, repr=False)
 
     @property

@@ -1,8 +1,7 @@
 """The only loop over episodes: compiled blocks, trials side by side, one seed for everything.
 
-Trial t of seed s has two random streams, one for the world and one for the learner, both spawned from (s, t). A block draws
-the uniforms of its episodes from them and hands them to the kernel, so neither the block size, nor the threads, nor the
-number of trials change a bit of a trial. The policy of every episode is evaluated exactly before it is played.
+Trial t of seed s has two random streams, the world's and the learner's, spawned from (s, t); blocks draw their uniforms from
+them: neither block size, threads nor trials change a bit. The policy of every episode is evaluated exactly before it is played.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ from noregret.problems.base import Array, TabularCMDP
 from noregret.problems.linear import LinearCMDP
 from noregret.progress import bar
 from noregret.results import RunResult, named_curves, record_grid
+from noregret.starts import NO_STARTS, Start, Starts, resolve, tightened_value
 from noregret.streams import streams
 
 #: Policies that the runner builds from the oracle; not learners.
@@ -49,7 +49,8 @@ def _block(
     k: int,
     K: int,
     every: int,
-    V_star: float,
+    starts: Any,
+    V_star: Any,
     b: Any,
     sums: Any,
     curves: Any,
@@ -57,6 +58,7 @@ def _block(
 ) -> int:
     """Play episodes k, k+1, ... (from 0), one for each row of uniforms; returns the first one with a value that is not finite.
 
+    ``starts`` are the first states, one for each row, and ``V_star`` (S,) the optimum from each state; or empty and (1,).
     ``sums`` (2+2m,): regret, hard regret, m signed violations, m hard ones. ``curves`` (n,2+3m): these and the dual, at the
     episodes that ``every`` divides and at the last. ``kept`` (4,H,S,A) sums up the policies; without it, None,
     there is no trace of that in the compiled code.
@@ -64,8 +66,12 @@ def _block(
     m = len(b)
     for i in range(len(u)):  # Alg. 1, l. 2
         plan(state)
+        best = V_star[0]
+        if len(starts) > 0:
+            best = V_star[starts[i]]
+            worlds.begin_at(world, starts[i])
         worlds.evaluate(world, state.policy, world.start, scratch)
-        gap = V_star - scratch.values[0]
+        gap = best - scratch.values[0]
         finite = np.isfinite(gap)
         sums[0] += gap
         sums[1] += max(gap, 0.0)
@@ -114,6 +120,7 @@ class Trial:
     every: int
     V_star: float
     keep_policy: bool = False
+    starts: Starts | None = None
     k: int = 0
     seconds: float = 0.0
     _block: Callable[..., int] = field(init=False, repr=False)
@@ -121,6 +128,9 @@ class Trial:
     def __post_init__(self) -> None:
         m = self.problem.n_constraints
         self.streams = streams(self.seed, self.index)
+        self._best = np.array([self.V_star]) if self.starts is None else self.starts.best.values
+        if self.starts is not None:  # the kernel writes each start into the world
+            self.world = worlds.own_start(self.world)
         self.sums = np.zeros(2 + 2 * m)
         self.curves = np.zeros((-(-self.episodes // self.every), 2 + 3 * m))
         self.kept = room(self.problem.r.shape) if self.keep_policy else None
@@ -132,10 +142,11 @@ class Trial:
         n = min(n, self.episodes - self.k)
         u = self.streams[0].random((n, worlds.world_width(self.problem)))
         v = self.streams[1].random((n, self.problem.horizon))
+        first = NO_STARTS if self.starts is None else self.starts.of_block(self.k, u[:, 0])
         begin = time.perf_counter()
         bad = self._block(
-            self.learner._state, self.world, self.scratch, u, v, self.k, self.episodes, self.every, self.V_star, self.problem.b,
-            self.sums, self.curves, self.kept,
+            self.learner._state, self.world, self.scratch, u, v, self.k, self.episodes, self.every, first, self._best,
+            self.problem.b, self.sums, self.curves, self.kept,
         )  # fmt: skip
         self.seconds += time.perf_counter() - begin
         self.learner._planned = False
@@ -151,7 +162,7 @@ class Trial:
     def _diagnose(self, episode: int) -> NumericalError:
         """Name the first quantity of the learner that is not finite; what a plan makes of the others comes last."""
         where = "the policy's value"
-        for key, array in sorted(self.learner.state().items(), key=lambda item: item[0] in ("Q", "V", "policy")):
+        for key, array in sorted(self.learner.state().items(), key=lambda item: item[0] in ("Q", "V", "policy", "target")):
             bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(0, dtype=bool)
             if bad.any():
                 index = [int(i) for i in np.argwhere(bad)[0]]
@@ -165,7 +176,7 @@ class Trial:
 def make_learner(
     problem: TabularCMDP,
     name: str,
-    opt: oracle.Optimum,
+    opt: oracle.Optimum | Start,
     *,
     episodes: int,
     slater_gap: float | str | None = None,
@@ -173,6 +184,8 @@ def make_learner(
 ) -> Learner:
     """A learner for a problem whose optimum is known, or one of :data:`FIXED_POLICIES`."""
     if name in FIXED_POLICIES:
+        if isinstance(opt, Start):
+            raise InputError(f"learner is {name!r}; with starts the best policy depends on the start")
         policy = opt.policy if name == "optimal" else oracle.safest(problem)
         fixed = FixedPolicy(problem.spec, policy, episodes)
         fixed.name = name  # type: ignore[misc]
@@ -201,6 +214,7 @@ def run(
     preset: str = "practical",
     features: Any = None,
     slater_gap: float | str | None = None,
+    starts: Any = None,
     threads: int | None = None,
     block_size: int | None = None,
     progress: bool | None = None,
@@ -219,6 +233,8 @@ def run(
         preset: where the learner's constants come from.
         features: φ (S,A,d), or a feature map for states in R^D, in place of the problem's.
         slater_gap: what the learner is told of γ: a number, "oracle", or None.
+        starts: first states, with regret against the best from each: a state, a sequence used over and over, or "drawn"
+            (:mod:`noregret.starts`). By default they are drawn and regret is against the best from mu.
         threads: trials run at once; all cores by default.
         block_size: episodes of a compiled block; chosen by the clock by default. Results do not depend on it.
         progress: show a progress bar; by default when standard error is a terminal.
@@ -241,21 +257,27 @@ def run(
         raise InputError(f"seed is {seed!r}; expected a whole number, at least 0")
     if keep_policy and isinstance(problem, LinearCMDP):
         raise InputError("keep_policy is True; expected False on a linear CMDP, whose policies are not tables")
+    if starts is not None and (keep_policy or isinstance(problem, LinearCMDP)):
+        raise InputError("starts is given; expected a problem with finitely many states, and keep_policy False")
     if isinstance(problem, LinearCMDP):
         return linear_runner.run(
             problem, learner, episodes=int(episodes), trials=trials, seed=int(seed), record_every=record_every, preset=preset,
             features=features, slater_gap=slater_gap, progress=progress, **params,
         )  # fmt: skip
-    opt = oracle.solve(problem)
+    begins = resolve(problem, starts)
+    problem = problem if begins is None else begins.problem
+    opt = oracle.solve(problem) if begins is None else begins.optimum
     options = {"preset": preset, "features": features, "slater_gap": slater_gap, **params}
     world = worlds.compile_world(problem)
 
     def start(index: int) -> Trial:
         made = make_learner(problem, learner, opt, episodes=episodes, **options)
-        return Trial(problem, world, made, int(seed), index, int(episodes), int(record_every), opt.value, bool(keep_policy))
+        return Trial(
+            problem, world, made, int(seed), index, int(episodes), int(record_every), opt.value, bool(keep_policy), begins
+        )
 
     first = start(0)
-    tightened = tightened_value(problem, opt, first.learner.constants.get("zeta", 0.0))
+    tightened = tightened_value(problem, opt, first.learner.constants.get("zeta", 0.0), begins)
     begin = time.perf_counter()
     threads = min(trials, threads or available_cores())
     finished = _play_all(start, first, trials, threads, block_size, progress)
@@ -265,13 +287,6 @@ def run(
 def available_cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def tightened_value(problem: TabularCMDP, opt: oracle.Optimum, zeta: float) -> float:
-    """V*(b+ζ); nan when ζ is beyond the Slater gap, so that no policy meets the tightened problem."""
-    if zeta == 0.0:
-        return opt.value
-    return oracle.solve(problem, tighten=zeta).value if zeta <= opt.slater_gap else float("nan")
 
 
 def blocks(trial: Trial | linear_runner.LinearTrial, size: int | None = None) -> Iterator[int]:
@@ -329,7 +344,7 @@ def _play_all(
 
 def _collect(
     finished: list[Trial],
-    opt: oracle.Optimum,
+    opt: oracle.Optimum | Start,
     tightened: float,
     options: dict[str, Any],
     episodes: int,
@@ -356,10 +371,11 @@ def _collect(
         slater_gap_used=opt.slater_gap if gap == "oracle" else gap, episodes_requested=episodes,
         trials_requested=trials, seconds=seconds,
         kernel_seconds=sum(trial.seconds for trial in finished), threads=threads, played=_played(finished, opt, options),
+        notes={key: np.array([trial.learner.notes()[key] for trial in finished]) for key in first.learner.notes()},
     )  # fmt: skip
 
 
-def _played(finished: list[Trial], opt: oracle.Optimum, options: dict[str, Any]) -> Played | None:
+def _played(finished: list[Trial], opt: oracle.Optimum | Start, options: dict[str, Any]) -> Played | None:
     """What ``result.policy()`` needs, with the exact values of each policy; None unless the policies were kept."""
     first = finished[0]
     if not first.keep_policy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from noregret.kernels.gram import spread
 from noregret.kernels.jit import jit
 
 
@@ -52,3 +53,21 @@ def start_value(V: Any, j: int, start: Any) -> float:
         if start[s] > 0.0:
             value += start[s] * V[0, j, s]
     return value
+
+
+@jit
+def step_bonus(
+    gram: Any, h: int, V: Any, beta: Any, m: int, pessimistic: bool, cap: float, span_floor: float, out: Any
+) -> None:
+    """Fill ``out`` (J,) with the β of each objective at step h.
+
+    ``beta`` (J,) is multiplied by the spread of the next values, at least ``span_floor``, unless that is negative; and after
+    the first 1 + m objectives, where it is what an untried direction is worth, by the cap, unless they are pessimistic.
+    """
+    for j in range(len(out)):
+        scale = 1.0
+        if j > m and not pessimistic:
+            scale = cap
+        elif span_floor >= 0.0:
+            scale = max(spread(gram, h, V, j), span_floor)
+        out[j] = beta[j] * scale

@@ -93,6 +93,11 @@ def _cumulative(rows: Array) -> Array:
     return sums
 
 
+def own_start(world: World) -> World:
+    """The world with a start that :func:`begin_at` may write to."""
+    return world._replace(start=world.start.copy(), start_cumulative=world.start_cumulative.copy())
+
+
 def scratch_for(world: World) -> Scratch:
     """Buffers for one thread."""
     H, S, _, J = world.mean.shape
@@ -142,6 +147,14 @@ def play(world: World, policy: Any, u: Any, v: Any, out: Scratch) -> None:
         x = world.successor[position]
         out.actions[h] = a
         out.states[h + 1] = x
+
+
+@jit
+def begin_at(world: World, s: int) -> None:
+    """Let episodes start in state s, for evaluation and play; the world must be the caller's own."""
+    for x in range(len(world.start)):
+        world.start[x] = 1.0 if x == s else 0.0
+        world.start_cumulative[x] = 1.0 if x >= s else 0.0
 
 
 @partial(jit, inline=True)

@@ -83,6 +83,10 @@ class Learner:
         """Y, the price of each constraint, (m,)."""
         return np.array(self._state.Y)
 
+    def notes(self) -> dict[str, float]:
+        """Numbers that the learner found out itself and used, by name; a result reports them for each trial."""
+        return {}
+
     def state(self) -> dict[str, Numbers]:
         """Everything that changes while learning, as plain arrays; :meth:`restore` takes it back."""
         return {key: value.copy() for key, value in flatten(self._state).items()}

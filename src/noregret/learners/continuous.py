@@ -141,7 +141,10 @@ class DensePrimalDualLSVI(Learner):
     def _constants(self, K: int) -> tuple[Constants, dict[str, str]]:
         spec = self.spec
         sizes = {"H": spec.horizon, "A": spec.n_actions, "d": spec.dimension, "m": spec.n_constraints, "K": K}
-        return primal_dual(self.preset, **sizes, **self._given)
+        chosen, why = primal_dual(self.preset, **sizes, **self._given)
+        if chosen.restart != "none" or chosen.xi_rule != "fixed":
+            raise InputError("restart and xi 'estimate' are for finite states; expected neither (here retune(K) sets K anew)")
+        return chosen, why
 
     def retune(self, K: int) -> None:
         """Use the constants of K episodes from now on, for a schedule without an end; the data and λ stay."""

@@ -25,7 +25,9 @@ Departures, each a named option whose first value is the printed form (``docs/al
 - ``safe_policy`` none | π: play the mixture of the planned policy with π that is certified by the pessimistic estimate;
 - ``damping`` off | on: the dual's gain halves when b − V_g changes sign;
 - ``rounding`` None | ε: an ε-net in place of the soft-max (:mod:`noregret.learners.rounding`);
-- ``alpha_schedule``, ``eta_schedule`` "fixed" | "anytime": α_k = α√k and η_k = η/√k, which need no K.
+- ``alpha_schedule``, ``eta_schedule`` "fixed" | "anytime": α_k = α√k and η_k = η/√k, which need no K;
+- ``restart`` "none" | "doubling", with ``restart_data`` "kept" | "dropped", for an unknown K, and ``xi`` a number | "estimate",
+  for an unknown γ: :mod:`noregret.learners.epochs`.
 
 References:
     Ghosh, Zhou, Shroff. Provably Efficient Model-Free Constrained RL with Linear Function Approximation. NeurIPS 2022.
@@ -41,12 +43,14 @@ from numpy.typing import ArrayLike, NDArray
 from noregret import presets
 from noregret.errors import InputError
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.gram import estimate, learn, spread
+from noregret.kernels.gram import estimate, learn
 from noregret.kernels.jit import jit
+from noregret.kernels.restart import clear
 from noregret.kernels.safety import certified, mix, safe_share
 from noregret.kernels.softmax import soft_max
-from noregret.kernels.steps import adaptive_dual_step
+from noregret.kernels.steps import adaptive_dual_step, step_bonus
 from noregret.learners.base import Learner, register
+from noregret.learners.epochs import ROUNDS, Epochs, epochs, restart, untried, use_gap, weigh
 from noregret.learners.least_squares import caps, empty_gram, feature_map
 from noregret.presets import PARAMETERS, Constants
 from noregret.problems.base import Array, Spec
@@ -69,9 +73,9 @@ class PrimalDualState(NamedTuple):
     pessimistic: bool  # which of the two
     bonus: Array  # (J,) scratch: β of this step
     span_floor: float  # least spread that β is multiplied by; negative for a constant β
-    alpha: float
-    eta: float
-    xi: float
+    alpha: Array  # (1,) each, as they may change on the way
+    eta: Array
+    xi: Array
     k: NDArray[np.int64]  # (1,) episodes so far
     alpha_anytime: bool
     eta_anytime: bool
@@ -83,48 +87,77 @@ class PrimalDualState(NamedTuple):
     share: Array  # (1,) how much of the target is played
     Q_mix: Array  # scratch like Q and V for the values of mixtures
     V_mix: Array
+    turns: bool  # whether something happens at episodes 2^i
+    epochs: Epochs
 
 
 def plan(state: Any) -> None:
-    """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max."""
-    gram, Q, V, policy = state.gram, state.Q, state.V, state.target
-    alpha = state.alpha * pace(state.k[0], state.alpha_anytime)
-    for h in range(len(Q) - 1, -1, -1):  # l. 4
-        step_bonus(state, h)  # β, of this step where it depends on the data
-        estimate(gram, h, V, state.bonus, state.floor, state.cap[h], Q)  # l. 5-9
-        soft_max(Q, h, gram.active, gram.actives[h], state.Y, alpha, state.available, policy, V)  # l. 10-12
+    """Alg. 1, l. 4-12, with the α of this episode."""
+    alpha = state.alpha[0] * pace(state.k[0], state.alpha_anytime)
+    backward(
+        state.gram, state.Q, state.V, state.target, state.beta, state.pessimistic, state.bonus, state.span_floor, state.floor,
+        state.cap, state.Y, alpha, state.available,
+    )  # fmt: skip
     if len(state.safe) > 0:
         stay_safe(state)
+
+
+@jit
+def backward(
+    gram: Any, Q: Any, V: Any, policy: Any, beta: Any, pessimistic: bool, bonus: Any, span_floor: float, floor: float,
+    cap: Any, Y: Any, alpha: float, available: Any,
+) -> None:  # fmt: skip
+    """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max."""
+    for h in range(len(Q) - 1, -1, -1):  # l. 4
+        step_bonus(gram, h, V, beta, len(Y), pessimistic, cap[h], span_floor, bonus)  # β of this step
+        estimate(gram, h, V, bonus, floor, cap[h], Q)  # l. 5-9
+        soft_max(Q, h, gram.active, gram.actives[h], Y, alpha, available, policy, V)  # l. 10-12
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """Alg. 1, l. 13-16: take in the episode; the dual step uses the V_g that the episode was planned with."""
     learn(state.gram, states, actions, observed)  # l. 5 of the next episode
-    eta = state.share[0] * state.eta / pace(state.k[0], state.eta_anytime)  # the price of a policy that is not played waits
+    eta = state.share[0] * state.eta[0] / pace(state.k[0], state.eta_anytime)  # the price of a policy not played waits
     first = state.V.shape[1] - len(state.Y)  # the objectives that the dual looks at: the last m
     adaptive_dual_step(
-        state.Y, state.b, state.V, first, states[0], eta, state.xi, state.damping, state.gain, state.lack
+        state.Y, state.b, state.V, first, states[0], eta, state.xi[0], state.damping, state.gain, state.lack
     )  # l. 16
     state.k[0] += 1
+    if state.turns and (state.k[0] & (state.k[0] + 1)) == 0:  # the next episode is number 2^i
+        turn(state)
+
+
+@jit
+def turn(state: Any) -> None:
+    """Before episode 2^i: restart, estimate γ, as asked (:mod:`noregret.learners.epochs`)."""
+    one, gram, m, H = state.epochs, state.gram, len(state.Y), len(state.Q)
+    alpha, eta, xi, beta, cap = state.alpha, state.eta, state.xi, state.beta, state.cap
+    span_floor, floor = state.span_floor, state.floor
+    if len(one.numbers) > 0:
+        restart(one, state.k[0], alpha, eta, xi, state.b, beta)
+        state.Y[:] = 0.0
+        state.gain[:] = 1.0
+        state.lack[:] = 0.0
+        if one.dropped:
+            clear(gram)
+        untried(state.Q, state.V, state.target, state.available, beta, m, state.pessimistic, cap, span_floor, floor, gram.lam)
+    if one.factor > 0.0:
+        weigh(one, 0, H)
+        rounds = 1 if m == 1 else ROUNDS
+        for _ in range(rounds):
+            untried(one.Q, one.V, one.policy, state.available, beta, m, state.pessimistic, cap, span_floor, floor, gram.lam)
+            backward(
+                gram, one.Q, one.V, one.policy, beta, state.pessimistic, state.bonus, span_floor, floor, cap,
+                one.prices, np.inf, state.available,
+            )  # fmt: skip
+            weigh(one, rounds, H)
+        use_gap(one, H, alpha, eta, xi, state.Y)
 
 
 @jit
 def pace(k: int, anytime: bool) -> float:
     """√k for the anytime schedule (k counts from 0), else 1."""
     return np.sqrt(k + 1.0) if anytime else 1.0
-
-
-@jit
-def step_bonus(state: Any, h: int) -> None:
-    """Fill ``state.bonus`` with the β of each objective at step h."""
-    m = len(state.Y)
-    for j in range(len(state.bonus)):
-        scale = 1.0
-        if j > m and not state.pessimistic:
-            scale = state.cap[h]
-        elif state.span_floor >= 0.0:
-            scale = max(spread(state.gram, h, state.V, j), state.span_floor)
-        state.bonus[j] = state.beta[j] * scale
 
 
 @jit
@@ -165,15 +198,24 @@ class PrimalDualLSVI(Learner):
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
         phi, d, called = feature_map(spec, features)
         params = params if rounding is None else params | {"alpha": greedy_only(params.get("alpha"), safe_policy)}
-        constants, explain = presets.primal_dual(preset, H=H, A=A, d=d, m=m, K=episodes, slater_gap=slater_gap, **params)
+
+        def for_length(K: int) -> tuple[Constants, dict[str, str], Array]:
+            """The constants for K episodes, why, and β of each objective."""
+            c, why = presets.primal_dual(preset, H=H, A=A, d=d, m=m, K=K, slater_gap=slater_gap, **params)
+            beta = np.full(1 + (m if c.dual_estimate == "optimistic" else 2 * m), c.beta * c.utility_bonus)
+            beta[0] = c.beta
+            beta[1 + m :] = -c.pessimism * beta[1] if c.dual_estimate == "pessimistic" else c.dual_prior * np.sqrt(c.lam)
+            return c, why, beta
+
+        constants, explain, beta = for_length(episodes)
+        if constants.restart == "doubling":  # report the longest part, begin with the first
+            constants, explain, _ = for_length(2 ** (episodes.bit_length() - 1))
+        first, _, beta = for_length(1) if constants.restart == "doubling" else (constants, explain, beta)
         safe = self._safe_policy(safe_policy, preset, constants)
         self.spec, self.episodes, self.preset, self.explain = spec, episodes, preset, explain
         self.constants = vars(constants) | {"features": called}
-        J, lam = 1 + (m if constants.dual_estimate == "optimistic" else 2 * m), constants.lam
+        J, lam = len(beta), constants.lam
         pessimistic = constants.dual_estimate == "pessimistic"
-        beta = np.full(J, constants.beta * constants.utility_bonus)
-        beta[0] = constants.beta
-        beta[1 + m :] = -constants.pessimism * beta[1] if pessimistic else constants.dual_prior * np.sqrt(lam)
         policy = np.zeros((H, S, A))
         state = PrimalDualState(  # l. 1
             gram=empty_gram(spec, phi, 1 + m, lam, J),
@@ -182,7 +224,7 @@ class PrimalDualLSVI(Learner):
             policy=policy,
             target=policy if safe is None else np.zeros((H, S, A)),
             Y=np.zeros(m),
-            b=spec.thresholds + constants.zeta,
+            b=spec.thresholds + first.zeta,
             available=spec.available.copy(),
             cap=caps(spec, constants.cap),
             floor=0.0 if constants.lower_clip else -np.inf,
@@ -190,9 +232,9 @@ class PrimalDualLSVI(Learner):
             pessimistic=pessimistic,
             bonus=np.zeros(J),
             span_floor=constants.span_floor if constants.bonus == "span" else -1.0,
-            alpha=constants.alpha,
-            eta=constants.eta,
-            xi=constants.xi,
+            alpha=np.array([first.alpha]),
+            eta=np.array([first.eta]),
+            xi=np.array([first.xi]),
             k=np.zeros(1, dtype=np.int64),
             alpha_anytime=constants.alpha_schedule == "anytime",
             eta_anytime=constants.eta_schedule == "anytime",
@@ -204,21 +246,26 @@ class PrimalDualLSVI(Learner):
             share=np.ones(1),
             Q_mix=np.zeros((H, J, S, A) if safe is not None else (0, 0, 0, 0)),
             V_mix=np.zeros((H + 1, J, S) if safe is not None else (0, 0, 0)),
+            turns=constants.restart == "doubling" or constants.xi_rule == "estimate",
+            epochs=epochs(spec, first, J, lambda K: for_length(K)[::2]),
         )
-        # A state never visited at a step keeps these values: only its bonus counts, and ties give the uniform policy.
-        state.target[:] = spec.available / spec.available.sum(axis=2, keepdims=True)
-        for h in range(H):
-            for j in range(J):
-                by_span = constants.span_floor if constants.bonus == "span" else 1.0
-                scale = state.cap[h] if j > m and not pessimistic else by_span
-                state.Q[h, j] = max(min(beta[j] * scale / np.sqrt(lam), state.cap[h]), state.floor)
-        state.V[:H] = state.Q[..., 0]
+        untried(
+            state.Q, state.V, state.target, state.available, beta, m, pessimistic, state.cap, state.span_floor, state.floor, lam
+        )
         self._state: Any = state
         if rounding is not None:
+            if state.turns:
+                raise InputError("rounding is given; expected with it neither restart 'doubling' nor xi 'estimate'")
             from noregret.learners.rounding import rounded  # it builds on this file
 
             self._state = rounded(state, d, rounding)
             self.constants["rounding"] = rounding
+
+    def notes(self) -> dict[str, float]:
+        """What the run found out on the way: the estimate of the Slater gap and the ξ in use."""
+        if not hasattr(self._state, "epochs") or self._state.epochs.factor == 0.0:
+            return {}
+        return {"slater_gap_estimate": float(self._state.epochs.gap[0]), "xi": float(self._state.xi[0])}
 
     @staticmethod
     def _safe_policy(safe_policy: ArrayLike | None, preset: str, constants: Constants) -> Array | None:

@@ -24,8 +24,8 @@ from noregret.kernels.gram import estimate
 from noregret.kernels.jit import jit
 from noregret.kernels.rounding import nearest, round_estimate
 from noregret.kernels.softmax import soft_max
+from noregret.kernels.steps import step_bonus
 from noregret.learners import primal_dual_lsvi
-from noregret.learners.primal_dual_lsvi import step_bonus
 from noregret.presets import number
 from noregret.problems.base import Array
 
@@ -68,7 +68,7 @@ def plan(state: Any) -> None:
     for i in range(len(one.Y)):
         state.Y_rounded[i] = nearest(one.Y[i], state.net_dual)
     for h in range(len(Q) - 1, -1, -1):
-        step_bonus(one, h)
+        step_bonus(gram, h, V, one.beta, len(one.Y), one.pessimistic, one.cap[h], one.span_floor, one.bonus)
         estimate(gram, h, V, 0.0, -np.inf, np.inf, Q)
         round_estimate(gram, h, one.bonus, state.net_weight, state.net_square, one.floor, one.cap[h], Q)
         soft_max(Q, h, gram.active, gram.actives[h], state.Y_rounded, np.inf, one.available, one.target, V)

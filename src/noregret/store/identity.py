@@ -44,6 +44,7 @@ class RunKey:
     params: Mapping[str, Any] = field(default_factory=dict)
     problem_hash: str | None = None
     features_hash: str | None = None
+    starts: str | int | list[int] | None = None
     results_version: int = RESULTS_VERSION
 
     def canonical(self) -> str:
@@ -51,6 +52,8 @@ class RunKey:
         entries = self._entries()
         if self.problem_hash is not None:
             entries["problem"] = None
+        if self.starts is None:  # as before there were starts: stored runs keep their names
+            del entries["starts"]
         return json.dumps(_same(encode(entries)), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
     def _entries(self) -> dict[str, Any]:
@@ -76,6 +79,7 @@ class RunKey:
         given: dict[str, Any] = {"episodes": self.episodes, "trials": self.trial + 1, "seed": self.seed}
         given |= {"record_every": self.record_every, "preset": self.preset}
         given |= {} if self.slater_gap is None else {"slater_gap": self.slater_gap}
+        given |= {} if self.starts is None else {"starts": self.starts}
         given |= {} if self.features_hash is None else {"features": "<the array>"}
         words = [f"{name}={_literal(value)}" for name, value in (given | dict(self.params)).items()]
         return f"nr.run(nr.problems.load({self.problem!r}), {self.learner!r}, {', '.join(words)})"

@@ -22,6 +22,7 @@ from noregret.errors import FileError, NoRegretError
 from noregret.linear_runner import LinearTrial
 from noregret.results import named_curves, record_grid
 from noregret.runner import Trial, blocks
+from noregret.starts import tightened_value
 from noregret.store import Checkpoints, RunKey, Store
 from noregret.sweeps.loggers import Loggers
 from noregret.sweeps.provenance import provenance
@@ -174,7 +175,9 @@ def _record(
     key: RunKey, home: World, trial: Trial | LinearTrial, seconds: float, started: str, sittings: int
 ) -> dict[str, Any]:
     """Everything about a finished run beside its curves."""
-    learner, optimum = trial.learner, home.optimum
+    learner, begins = trial.learner, trial.starts if isinstance(trial, Trial) else None
+    optimum = home.optimum if begins is None else begins.optimum
+    zeta = learner.constants.get("zeta", 0.0)
     last = named_curves(trial.curves[-1], trial.problem.n_constraints)
     gap = optimum.slater_gap if key.slater_gap == "oracle" else key.slater_gap
     return {
@@ -185,7 +188,8 @@ def _record(
         "thresholds": trial.problem.b.tolist(),
         "horizon": trial.problem.horizon,
         "optimal_value": optimum.value,
-        "tightened_value": home.tightened(learner.constants.get("zeta", 0.0)),
+        "tightened_value": home.tightened(zeta) if begins is None else tightened_value(begins.problem, optimum, zeta, begins),
+        "notes": learner.notes(),
         "optimal_dual": optimum.dual.tolist(),
         "slater_gap": optimum.slater_gap,
         "slater_gap_used": gap,

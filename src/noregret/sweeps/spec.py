@@ -4,6 +4,7 @@
     record_every = 100                  # by default a hundredth of the episodes
     seeds = 5                           # 0..4, or a list
     trials = 1                          # independent repetitions of each seed, as in ``noregret run``
+    starts = "drawn"                    # or a state, or a list of states; see noregret.starts. Left out by default
     problems = ["job-scheduling", "random:seed=3,S=5"]
     imports = ["my_learners"]           # modules that register problems or learners
 
@@ -35,7 +36,7 @@ from noregret.runner import FIXED_POLICIES
 from noregret.store import RunKey
 from noregret.sweeps.worlds import world
 
-_TOP = ("episodes", "record_every", "seeds", "trials", "problems", "imports", "learners")
+_TOP = ("episodes", "record_every", "seeds", "trials", "starts", "problems", "imports", "learners")
 _LEARNER = ("name", "preset", "slater_gap", "params", "grid")
 
 
@@ -91,6 +92,7 @@ class _Reader:
             home = self.world(text)
             for path, options in combinations:
                 common = {"problem": home.name, "problem_hash": home.hash, "episodes": episodes, "record_every": every}
+                common |= {"starts": top["starts"]} if "starts" in top else {}
                 self.makes(path, RunKey(**common, **options))
                 for seed, trial in itertools.product(seeds, range(trials)):
                     key = RunKey(**common, **options, seed=seed, trial=trial)

@@ -13,7 +13,8 @@ from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.linear_runner import LinearTrial, Trace
 from noregret.problems.linear import LinearCMDP
 from noregret.problems.registry import is_built_in
-from noregret.runner import Trial, make_learner, tightened_value
+from noregret.runner import Trial, make_learner
+from noregret.starts import Starts, resolve, tightened_value
 from noregret.store import RunKey, content_hash
 
 #: Problems kept ready in a process.
@@ -31,6 +32,7 @@ class World:
         self.name: str = problem.name
         self.hash = None if is_built_in(text) else problem_hash(problem)
         self._tightened: dict[float, float] = {}
+        self._starts: dict[str, Starts | None] = {}
         self._prepare()
 
     def _prepare(self) -> None:
@@ -44,9 +46,20 @@ class World:
         return self._start(key)
 
     def _start(self, key: RunKey) -> Trial | LinearTrial:
+        begins = self.starts(key.starts)
+        problem, optimum = (self.problem, self.optimum) if begins is None else (begins.problem, begins.optimum)
         options = {"preset": key.preset, "slater_gap": key.slater_gap, **key.params}
-        made = make_learner(self.problem, key.learner, self.optimum, episodes=key.episodes, **options)
-        return Trial(self.problem, self.layout, made, key.seed, key.trial, key.episodes, key.record_every, self.optimum.value)
+        made = make_learner(problem, key.learner, optimum, episodes=key.episodes, **options)
+        return Trial(
+            problem, self.layout, made, key.seed, key.trial, key.episodes, key.record_every, optimum.value, starts=begins
+        )
+
+    def starts(self, given: Any) -> Starts | None:
+        """The starts of a run, with the optimum from each."""
+        text = repr(given)
+        if text not in self._starts:
+            self._starts[text] = resolve(self.problem, given)
+        return self._starts[text]
 
     def tightened(self, zeta: float) -> float:
         """V*(b+ζ); nan when ζ is beyond the Slater gap."""
@@ -65,6 +78,8 @@ class LinearWorld(World):
         self.optimum = linear_oracle.solve(self.problem)
 
     def _start(self, key: RunKey) -> Trial | LinearTrial:
+        if key.starts is not None:
+            raise InputError(f"starts is {key.starts!r}; {self.name} has states in R^D and draws its own start: expected None")
         gap: Any = self.optimum.slater_gap if key.slater_gap == "oracle" else key.slater_gap
         made = learners.make(
             key.learner, self.problem.spec, episodes=key.episodes, preset=key.preset, slater_gap=gap, **key.params
