@@ -58,7 +58,7 @@ def regression(
     """
     H = spec.horizon
     scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1.0, "see beta"))
-    practical = (scale * practical_beta, f"bonus_scale·{practical_beta:g}, tuned")
+    practical = (scale * practical_beta, f"bonus_scale·{practical_beta:g}, chosen")
     beta = choices.number("beta", (scale * theory_beta, f"bonus_scale·{why_beta}"), practical)
     untried_is_H = ((beta / H) ** 2 or 1.0, "(β/H)², so that an untried pair is worth exactly H")
     lam = choices.number("lam", (1.0, "λ = 1, as printed"), untried_is_H, above=0.0)
