@@ -17,7 +17,7 @@ test is on its expectation. One constraint only: the paper has no order on price
 
 Constants: ``theory`` has β = bonus_scale·dH√ι with the ι of Algorithm 1, λ = 1, cap H, α = log(A)√K/(4H), Y_max = √K.
 ``practical`` has β = 0.3·bonus_scale, λ = (β/H)², cap H−h+1, α = 100 and Y_max = 100. On some problems (media control,
-streaming) a trial in a few does not explore enough with them, and its regret stays linear.
+streaming) some trials do not explore enough with them, and their regret stays linear.
 
 References:
     Ghosh, Zhou, Shroff. Towards Achieving Sub-linear Regret and Hard Constraint Violation in Model-free RL. AISTATS 2024.
