@@ -75,7 +75,7 @@ class Constants:
     restart: Restart = "none"
     restart_data: RestartData = "kept"
     xi_rule: XiRule = "fixed"  # "estimate": ξ is what it may become at most
-    xi_sets: tuple[str, ...] = ()  # which of α and η were computed from ξ and move with it
+    xi_sets: str = ""  # which of "alpha" and "eta" were computed from ξ and move with it, as words
     theorem_2: bool = False  # whether ζ is that of Theorem 2
 
 
@@ -124,7 +124,10 @@ def primal_dual(
         choices.why["zeta"] = "Theorem 2: the violation's bound over K, times zeta_scale, at most γ/2"
     if estimated:
         sets = {"eta": preset in ("theory", "paper"), "alpha": rule == "alg1"}
-        choices.values |= {"xi_rule": "estimate", "xi_sets": tuple(key for key in sets if sets[key] and not choices.gave(key))}
+        choices.values |= {
+            "xi_rule": "estimate",
+            "xi_sets": " ".join(key for key in sets if sets[key] and not choices.gave(key)),
+        }
         choices.why["xi"] = f"{'4' if choices.tightened else '2'}H/γ̂, γ̂ estimated at episodes 2^i; at most this"
     constants = Constants(**{key: _checked(key, value) for key, value in choices.values.items()})
     _consistent(constants, H)

@@ -70,7 +70,7 @@ def epochs(spec: Spec, chosen: Constants, J: int, for_length: Callable[[int], tu
         numbers=numbers,
         dropped=chosen.restart_data == "dropped",
         factor=(4.0 if chosen.theorem_2 else 2.0) * H if estimated else 0.0,
-        moves=np.array([float("alpha" in chosen.xi_sets), float("eta" in chosen.xi_sets)]),
+        moves=np.array([float("alpha" in chosen.xi_sets.split()), float("eta" in chosen.xi_sets.split())]),
         most=np.array([chosen.xi]),
         gap=np.zeros(1),
         b=spec.thresholds.copy(),
