@@ -108,8 +108,12 @@ def backward(
     cap: Any, Y: Any, alpha: float, available: Any,
 ) -> None:  # fmt: skip
     """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max."""
+    moving = span_floor >= 0.0 or len(beta) > 1 + len(Y)  # else β is the same number at every step
+    for j in range(len(beta)):
+        bonus[j] = beta[j]
     for h in range(len(Q) - 1, -1, -1):  # l. 4
-        step_bonus(gram, h, V, beta, len(Y), pessimistic, cap[h], span_floor, bonus)  # β of this step
+        if moving:
+            step_bonus(gram, h, V, beta, len(Y), pessimistic, cap[h], span_floor, bonus)  # β of this step
         estimate(gram, h, V, bonus, floor, cap[h], Q)  # l. 5-9
         soft_max(Q, h, gram.active, gram.actives[h], Y, alpha, available, policy, V)  # l. 10-12
 
