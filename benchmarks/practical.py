@@ -1,4 +1,5 @@
-"""How good the practical and safe presets are: the tuning set, a validation set never tuned on, and each option left out.
+"""How good the practical and safe presets are: the tuning set, other problems, and each option left out (docs/practical.md says
+which of them were looked at while the rules were chosen).
 
     python benchmarks/practical.py [--trials 10] [--out docs] [problem.npz ...]
 

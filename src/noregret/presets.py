@@ -2,8 +2,7 @@
 
 - ``theory``: Theorem 1 as printed (Theorem 2 where ζ > 0). Vacuous at any K one can run; it needs the Slater gap γ.
 - ``paper``: section 5 of the paper (γ = 1, ζ = 0.1, its α and η), with β and λ, which it does not report, chosen by us.
-- ``practical``: what works, without γ and without tuning; every rule was chosen on one set of problems and checked on another
-  (``docs/practical.md``).
+- ``practical``: what works, without γ and without tuning by the user; how its rules were chosen is in ``docs/practical.md``.
 - ``safe``: ``practical`` for a user who has a safe policy and wants no episode to violate: it plays only what is certified.
 
 What a user gives replaces the preset's number, and is used as the paper uses it: a given α or η is constant in k, a given β is
