@@ -1,5 +1,6 @@
-"""How good the practical and safe presets are: the tuning set, other problems, and each option left out (docs/practical.md says
-which of them were looked at while the rules were chosen).
+"""How good the practical and safe presets are: the tuning set, other problems, and each option left out.
+
+Which problems were looked at while the rules were chosen is in docs/practical.md.
 
     python benchmarks/practical.py [--trials 10] [--out docs] [problem.npz ...]
 
