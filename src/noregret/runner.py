@@ -89,12 +89,14 @@ def _block(
         done = k + i + 1
         if done % every == 0 or done == K:
             row = (done - 1) // every
-            curves[row, : 2 + 2 * m] = sums
-            curves[row, 2 + 2 * m :] = state.Y
+            for j in range(len(sums)):
+                curves[row, j] = sums[j]
+            for j in range(m):
+                curves[row, 2 + 2 * m + j] = state.Y[j]
     return -1
 
 
-block = jit(_block)
+block = jit(_block, references=False)
 
 
 def block_for(state: Any) -> Callable[..., int]:

@@ -24,7 +24,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from noregret.kernels.jit import Bodies, jit, overload
+from noregret.kernels.jit import Bodies, flat, index, jit, overload
 
 Array = NDArray[np.float64]
 
@@ -209,23 +209,30 @@ def _learn_one_hot(gram: Any, states: Any, actions: Any, observed: Any) -> None:
 
 
 def _estimate_one_hot(gram: Any, start: int, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:
-    J, A, observed = Q.shape[1], Q.shape[3], gram.fit.shape[3] - 2
-    active, fit, successors, successor, times = gram.active, gram.fit, gram.successors, gram.successor, gram.times
+    J, S, A, width = Q.shape[1], index(Q.shape[2]), index(Q.shape[3]), index(gram.fit.shape[3])
+    step, observed, active, q, v = index(h), gram.fit.shape[3] - 2, gram.active, flat(Q), flat(V)
+    fit, successors, successor, times = flat(gram.fit), flat(gram.successors), flat(gram.successor), flat(gram.times)
     for one in range(start, J, 2):  # objectives two at a time: their sums stay in registers
         two = min(one + 1, J - 1)
-        data_one = 2 + (one if one < observed else one - observed + 1)
-        data_two = 2 + (two if two < observed else two - observed + 1)
-        for i in range(gram.actives[h]):
-            s = active[h, i]
-            for a in range(A):
-                first, second = fit[h, s, a, data_one], fit[h, s, a, data_two]
-                for place in range(successors[h, s, a]):
-                    s_next = successor[h, s, a, place]
-                    first += times[h, s, a, place] * V[h + 1, one, s_next]
-                    second += times[h, s, a, place] * V[h + 1, two, s_next]
-                inverse, norm = fit[h, s, a, 0], fit[h, s, a, 1]
-                Q[h, one, s, a] = max(min(first * inverse + _each(beta, one) * norm, cap), floor)
-                Q[h, two, s, a] = max(min(second * inverse + _each(beta, two) * norm, cap), floor)
+        data_one = index(2 + (one if one < observed else one - observed + 1))
+        data_two = index(2 + (two if two < observed else two - observed + 1))
+        beta_one, beta_two = _each(beta, one), _each(beta, two)
+        V_one, V_two = index((h + 1) * J + one) * S, index((h + 1) * J + two) * S  # where V_one,h+1 begins in v
+        Q_one, Q_two = index(h * J + one) * S * A, index(h * J + two) * S * A
+        for i in range(index(gram.actives[step])):
+            s = index(active[step, i])
+            row = (step * S + s) * A  # of (h,s,a)
+            for pair in range(s * A, s * A + A):
+                at = row * width
+                first, second = fit[at + data_one], fit[at + data_two]
+                for place in range(row * S, row * S + index(successors[row])):
+                    s_next = index(successor[place])
+                    first += times[place] * v[V_one + s_next]
+                    second += times[place] * v[V_two + s_next]
+                inverse, norm = fit[at], fit[at + index(1)]
+                q[Q_one + pair] = max(min(first * inverse + beta_one * norm, cap), floor)
+                q[Q_two + pair] = max(min(second * inverse + beta_two * norm, cap), floor)
+                row += index(1)
 
 
 def _spread_one_hot(gram: Any, h: int, V: Any, j: int) -> float:

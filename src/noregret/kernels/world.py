@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.kernels.jit import jit
+from noregret.kernels.jit import flat, index, jit
 from noregret.problems.base import TabularCMDP
 
 Array = NDArray[np.float64]
@@ -174,9 +174,9 @@ def draw_action(policy: Any, h: int, s: int, v: float) -> int:
 @partial(jit, inline=True)
 def evaluate(world: World, policy: Any, start: Any, out: Scratch) -> None:
     """The exact values of a policy from ``start``, by one forward pass of occupancies: fills ``out.values``."""
-    H, S, A, J = world.mean.shape
-    mean, first, successor, chance = world.mean, world.first, world.successor, world.chance
-    here, there, values = out.here, out.there, out.values
+    H, S, A, J = index(world.mean.shape[0]), index(world.mean.shape[1]), index(world.mean.shape[2]), index(world.mean.shape[3])
+    mean, first, successor, chance = flat(world.mean), world.first, world.successor, world.chance
+    here, there, values, pi, last = out.here, out.there, out.values, flat(policy), index(world.mean.shape[0] - 1)
     values[:] = 0.0
     reward = utility = 0.0  # the first two objectives stay in registers
     for s in range(S):
@@ -188,23 +188,22 @@ def evaluate(world: World, policy: Any, start: Any, out: Scratch) -> None:
             here[s] = 0.0
             if mass < NEGLIGIBLE:
                 continue
-            for a in range(A):
-                weight = mass * policy[h, s, a]
+            for row in range((h * S + s) * A, (h * S + s) * A + A):
+                weight = mass * pi[row]
                 if weight < NEGLIGIBLE:
                     continue
-                reward += weight * mean[h, s, a, 0]
-                utility += weight * mean[h, s, a, 1]
-                for j in range(2, J):
-                    values[j] += weight * mean[h, s, a, j]
-                if h == H - 1:
+                reward += weight * mean[row * J]
+                utility += weight * mean[row * J + index(1)]
+                for j in range(index(2), J):
+                    values[j] += weight * mean[row * J + j]
+                if h == last:
                     continue
-                row = (h * S + s) * A + a
                 if world.dense:
-                    line = chance[row * S : (row + 1) * S]
+                    line = chance[row * S : (row + index(1)) * S]
                     for k in range(S):
                         there[k] += weight * line[k]
                 else:
-                    for position in range(first[row], first[row + 1]):
+                    for position in range(index(first[row]), index(first[row + index(1)])):
                         there[successor[position]] += weight * chance[position]
         here, there = there, here
     values[0], values[1] = reward, utility

@@ -35,6 +35,7 @@ References:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ def plan(state: Any) -> None:
         stay_safe(state)
 
 
-@jit
+@partial(jit, inline=True)
 def backward(
     gram: Any, Q: Any, V: Any, policy: Any, beta: Any, pessimistic: bool, bonus: Any, span_floor: float, floor: float,
     cap: Any, Y: Any, alpha: float, available: Any,
