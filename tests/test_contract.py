@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.runtime import _nrt_python, rtsys
 
 from noregret import learners, runner
 from noregret.errors import InputError
+from noregret.kernels.inverse import REFRESH
 from noregret.learners.base import Learner
 from noregret.problems.base import Spec, TabularCMDP
 from reference import world as slow_world
@@ -168,6 +170,22 @@ def test_the_loop_is_compiled_once(name: str) -> None:
         again.advance(K)
         assert again._block is compiled is runner.block
     assert len(compiled.signatures) == count  # type: ignore[attr-defined]
+
+
+@pairs
+def test_the_loop_frees_what_it_makes(name: str, case: str) -> None:
+    """References are not counted in the loop, so an array that a callee made and handed to it would stay for ever."""
+    n = 2 * REFRESH + 50  # visits enough for every exact inversion
+    one = trial(PROBLEMS[case], name, episodes=n, slater_gap=0.5)
+    one.advance(1)  # compiles
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        one.advance(n)
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free
 
 
 @every

@@ -6,11 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from noregret.kernels import jit
+from noregret.kernels.flat import flat, index
 
 TESTS = Path(__file__).parent
 
@@ -101,3 +105,21 @@ def test_kernels_again(switch: str) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout
+
+
+@partial(jit.jit, inline=True, cached=False)
+def write_through(table: Any) -> None:
+    line = flat(table)
+    line[index(3)] = 7.0
+
+
+@partial(jit.jit, cached=False)
+def write(tables: Any) -> None:
+    write_through(tables[1])
+
+
+def test_what_is_written_through_a_flat_view_stays() -> None:
+    """Numba drops writes to arrays that it takes for nobody's when it puts a function in its caller's place."""
+    table = np.zeros((2, 2))
+    write((np.zeros(1), table))
+    np.testing.assert_array_equal(table, [[0.0, 0.0], [0.0, 7.0]])

@@ -89,10 +89,8 @@ def _block(
         done = k + i + 1
         if done % every == 0 or done == K:
             row = (done - 1) // every
-            for j in range(len(sums)):
-                curves[row, j] = sums[j]
-            for j in range(m):
-                curves[row, 2 + 2 * m + j] = state.Y[j]
+            for j in range(2 + 3 * m):
+                curves[row, j] = sums[j] if j < 2 + 2 * m else state.Y[j - 2 - 2 * m]
     return -1
 
 

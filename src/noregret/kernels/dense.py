@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.kernels.gram import REFRESH, from_factor, inverse_factor
+from noregret.kernels.inverse import REFRESH, from_factor, inverse_factor
 from noregret.kernels.jit import jit
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.tiles import lower, weigh, weigh_three, weigh_two

@@ -24,12 +24,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from noregret.kernels.jit import Bodies, flat, index, jit, overload
+from noregret.kernels.flat import flat, index
+from noregret.kernels.inverse import REFRESH, add_row, from_factor, inverse_factor
+from noregret.kernels.jit import Bodies, jit, overload
 
 Array = NDArray[np.float64]
-
-#: Visits of a step between two exact inversions of Λ.
-REFRESH = 1000
 
 
 class OneHotGram(NamedTuple):
@@ -262,23 +261,6 @@ def _learn_table(gram: Any, states: Any, actions: Any, observed: Any) -> None:
 
 
 @jit
-def add_row(Lambda: Any, Lambda_inv: Any, phi: Any, u: Any) -> float:
-    """Λ ← Λ + φφᵀ and its inverse; u becomes Λ⁻¹φ with the old Λ, and 1 + φᵀu is returned."""
-    d = len(phi)
-    growth = 1.0
-    for i in range(d):
-        u[i] = 0.0
-        for j in range(d):
-            Lambda[i, j] += phi[i] * phi[j]
-            u[i] += Lambda_inv[i, j] * phi[j]
-        growth += phi[i] * u[i]
-    for i in range(d):
-        for j in range(d):
-            Lambda_inv[i, j] -= u[i] * u[j] / growth
-    return growth
-
-
-@jit
 def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Any, s_next: int) -> None:
     """Take in the transition of step h: sums, then Λ, Λ⁻¹ and all norms by a rank-one update."""
     d, SA = gram.phi.shape
@@ -324,39 +306,6 @@ def refresh(gram: TableGram, h: int) -> None:
             square += part * part
         gram.square[h, row] = square
         gram.norm[h, row] = np.sqrt(square)
-
-
-@jit
-def inverse_factor(Lambda: Any) -> Any:
-    """L⁻¹ for the Cholesky factor Λ = LLᵀ; then Λ⁻¹ = L⁻ᵀL⁻¹ and ‖φ‖² = |L⁻¹φ|²."""
-    d = len(Lambda)
-    L, L_inv = np.zeros((d, d)), np.zeros((d, d))
-    for i in range(d):
-        for j in range(i + 1):
-            total = Lambda[i, j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            L[i, j] = np.sqrt(total) if i == j else total / L[j, j]
-    for j in range(d):
-        L_inv[j, j] = 1.0 / L[j, j]
-        for i in range(j + 1, d):
-            total = 0.0
-            for k in range(j, i):
-                total -= L[i, k] * L_inv[k, j]
-            L_inv[i, j] = total / L[i, i]
-    return L_inv
-
-
-@jit
-def from_factor(L_inv: Any, out: Any) -> None:
-    """Λ⁻¹ = L⁻ᵀL⁻¹ into ``out``."""
-    d = len(L_inv)
-    for i in range(d):
-        for j in range(d):
-            total = 0.0
-            for k in range(max(i, j), d):
-                total += L_inv[k, i] * L_inv[k, j]
-            out[i, j] = total
 
 
 def _estimate_table(gram: Any, start: int, h: int, V: Any, beta: Any, floor: float, cap: float, Q: Any) -> None:

@@ -20,18 +20,11 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba import types
-from numba.core.extending import intrinsic
-from numba.np.arrayobj import make_array, populate_array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Options of every compiled function: no GIL, IEEE arithmetic in the order written, no division traps.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-
-#: Type of the indices in inner loops. They cannot be negative, so Numba leaves out the wrap-around of each access. Count with
-#: each other only: together with a signed number they make a float.
-index = np.uint64
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _DAYS_KEPT = 30
@@ -83,16 +76,15 @@ def _forget_old(folder: Path) -> None:
 def jit(function: F, *, cached: bool = True, inline: bool = False, references: bool = True) -> F:
     """Compile ``function`` without the GIL and keep the result on disk; ``inline`` puts it in its callers' place.
 
-    Without ``references``, arrays that are handed around inside are not counted, each of which costs 5 ns; then neither it nor
-    what is put in its place may make an array or be given one by a function that does: the one would not compile, the other leak.
+    Without ``references``, those to arrays are not counted, which costs 5 ns a time. Then neither ``function`` nor what is put
+    in its place may make an array (it would not compile) or be given a new one by another function (it would never be freed).
     """
     folder = cache_folder() if cached else None
     config: Any = numba.config  # where the folder is read when a function is decorated
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")
     try:
-        compiled: F = numba.njit(
-            cache=folder is not None, inline="always" if inline else "never", _nrt=references, **OPTIONS
-        )(function)  # fmt: skip
+        options: dict[str, Any] = {"cache": folder is not None, "inline": "always" if inline else "never", "_nrt": references}
+        compiled: F = numba.njit(**OPTIONS, **options)(function)
     finally:
         config.CACHE_DIR = before
     return compiled
@@ -127,23 +119,3 @@ def overload(function: Callable[..., Any]) -> Callable[[F], F]:
     extending: Any = numba.extending
     decorated: Callable[[F], F] = extending.overload(function, jit_options=OPTIONS, strict=False, inline="always")
     return decorated
-
-
-def _flat(array: Any) -> Any:
-    return array.reshape(-1)
-
-
-@intrinsic
-def _borrowed(typing: Any, array: Any) -> Any:
-    line = types.Array(array.dtype, 1, "C")
-
-    def build(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        table, view = make_array(array)(context, builder, given[0]), make_array(line)(context, builder)
-        size, step = table.nitems, table.itemsize
-        populate_array(view, data=table.data, shape=[size], strides=[step], itemsize=step, meminfo=None)
-        return view._getvalue()
-
-    return line(array), build
-
-
-flat = _flat if numba.config.DISABLE_JIT else _borrowed

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from noregret.kernels.flat import flat, index
 from noregret.kernels.jit import jit
 
 #: exp(x) is exactly 0 in float64 below this.
@@ -22,47 +23,56 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
     1 before the weights are divided by their sum; α = ∞ is the uniform policy over the maximisers. What is not a number stays
     so, for the runner to find.
     """
-    J, A = Q.shape[1], Q.shape[3]
-    for i in range(n):
-        s = active[h, i]
-        if A == 2 and available[h, s, 0] and available[h, s, 1]:  # the same numbers without a search for the maximum
-            gap = Q[h, 0, s, 1] - Q[h, 0, s, 0]
-            for j in range(1, 1 + len(Y)):
-                gap += Y[j - 1] * (Q[h, j, s, 1] - Q[h, j, s, 0])
+    J, S, A, m, step = index(Q.shape[1]), index(Q.shape[2]), index(Q.shape[3]), index(len(Y)), index(h)
+    q, v, pi, may = flat(Q), flat(V), flat(policy), flat(available)
+    price = Y[0] if m > 0 else 0.0
+    for i in range(index(n)):
+        s = index(active[step, i])
+        row = (step * S + s) * A  # of (h,s,0)
+        if A == 2 and may[row] and may[row + index(1)]:  # the same numbers without a search for the maximum
+            at, other = (step * J * S + s) * A, S * A  # of (h,0,s,0) and from one objective to the next
+            gap = q[at + index(1)] - q[at]
+            if m > 0:  # most often there is one
+                gap += price * (q[at + other + index(1)] - q[at + other])
+            for j in range(index(2), m + index(1)):
+                gap += Y[j - index(1)] * (Q[step, j, s, 1] - Q[step, j, s, 0])
             below = -alpha * abs(gap) if gap != 0.0 else 0.0
             weight = 0.0 if below <= UNDERFLOW else np.exp(below)
             better = 1.0 / (1.0 + weight)
             worse = weight / (1.0 + weight)
             if gap > 0.0:
                 better, worse = worse, better
-            policy[h, s, 0] = better
-            policy[h, s, 1] = worse
-            for j in range(J):
-                V[h, j, s] = better * Q[h, j, s, 0] + worse * Q[h, j, s, 1]
+            pi[row] = better
+            pi[row + index(1)] = worse
+            v[step * J * S + s] = better * q[at] + worse * q[at + index(1)]
+            if J > 1:
+                v[step * J * S + S + s] = better * q[at + other] + worse * q[at + other + index(1)]
+            for j in range(index(2), J):
+                V[step, j, s] = better * Q[step, j, s, 0] + worse * Q[step, j, s, 1]
             continue
         best = -np.inf
         for a in range(A):
             composite = -np.inf
-            if available[h, s, a]:
-                composite = Q[h, 0, s, a]
-                for j in range(1, 1 + len(Y)):
-                    composite += Y[j - 1] * Q[h, j, s, a]
-            policy[h, s, a] = composite
+            if available[step, s, a]:
+                composite = Q[step, 0, s, a]
+                for j in range(index(1), m + index(1)):
+                    composite += Y[j - index(1)] * Q[step, j, s, a]
+            policy[step, s, a] = composite
             best = max(best, composite)
         total = 0.0
         for a in range(A):
-            below = policy[h, s, a] - best
+            below = policy[step, s, a] - best
             weight = 1.0
             if below != 0.0:
                 weight = 0.0 if alpha * below <= UNDERFLOW else np.exp(alpha * below)
-            policy[h, s, a] = weight
+            policy[step, s, a] = weight
             total += weight
         for j in range(J):
-            V[h, j, s] = 0.0
+            V[step, j, s] = 0.0
         for a in range(A):
-            policy[h, s, a] /= total
+            policy[step, s, a] /= total
             for j in range(J):
-                V[h, j, s] += policy[h, s, a] * Q[h, j, s, a]
+                V[step, j, s] += policy[step, s, a] * Q[step, j, s, a]
 
 
 @jit

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.kernels.gram import REFRESH, add_row, from_factor, inverse_factor
+from noregret.kernels.inverse import REFRESH, add_row, from_factor, inverse_factor
 from noregret.kernels.jit import jit
 
 Array = NDArray[np.float64]

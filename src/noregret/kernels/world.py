@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.kernels.jit import flat, index, jit
+from noregret.kernels.flat import flat, index
+from noregret.kernels.jit import jit
 from noregret.problems.base import TabularCMDP
 
 Array = NDArray[np.float64]
