@@ -111,12 +111,18 @@ def plan_for(state: Any, price: float) -> Any:
     return start_value(state.values, UTILITY, state.start) - state.b[0]
 
 
+@jit
+def play_safe(state: Any) -> None:
+    """Play π_sf."""
+    state.policy[:] = state.safe_policy
+    state.safe[0] = 1
+
+
 def plan(state: Any) -> None:
     """The safe policy while nothing else is known to be safe; else the smallest price that is."""
     state.safe[0] = 0
     if attempt(state, state.top) < 0.0:
-        state.policy[:] = state.safe_policy
-        state.safe[0] = 1
+        play_safe(state)
     elif attempt(state, 0.0) < 0.0:
         bisect(state, 0.0, state.top, state.passes)
 
