@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
-from noregret import learners, runner
+from noregret import learners
 from noregret.errors import InputError
 from noregret.kernels.inverse import REFRESH
 from noregret.learners.base import Learner
+from noregret.loop import block
 from noregret.problems.base import Spec, TabularCMDP
 from reference import world as slow_world
 from support import small, told, trial
@@ -168,7 +169,7 @@ def test_the_loop_is_compiled_once(name: str) -> None:
     count = len(compiled.signatures)  # type: ignore[attr-defined]
     for again in (trial(problem, name, episodes=K, slater_gap=0.5), trial(other, name, episodes=K, slater_gap=0.5)):
         again.advance(K)
-        assert again._block is compiled is runner.block
+        assert again._block is compiled is block
     assert len(compiled.signatures) == count  # type: ignore[attr-defined]
 
 

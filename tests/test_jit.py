@@ -21,11 +21,11 @@ TESTS = Path(__file__).parent
 #: Compiles a small kernel and the loop of a fixed policy; prints how often code was compiled and how often found.
 SCRIPT = """
 import noregret as nr
-from noregret import runner
+from noregret.loop import block
 from noregret.kernels import jit, world
 nr.run(nr.problems.load("job-scheduling"), "uniform", episodes=3, trials=1)
 found = compiled = 0
-for kernel in (runner.block, world.play, world.evaluate):
+for kernel in (block, world.play, world.evaluate):
     found += sum(kernel.stats.cache_hits.values())
     compiled += sum(kernel.stats.cache_misses.values())
 print(found, compiled, jit.cache_folder())
@@ -71,12 +71,12 @@ def test_without_any_folder_the_kernels_still_run(monkeypatch: pytest.MonkeyPatc
     assert jit.jit(twice)(4) == 8
 
 
-@pytest.mark.parametrize("edited", ["runner.py", "kernels/softmax.py", "learners/fixed.py", "learners/new.py"])
+@pytest.mark.parametrize("edited", ["loop.py", "kernels/softmax.py", "learners/fixed.py", "learners/new.py"])
 def test_an_edit_of_a_source_changes_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str) -> None:
     package = Path(jit.__file__).parent.parent
     for part in ("kernels", "learners"):
         shutil.copytree(package / part, tmp_path / part)
-    shutil.copy(package / "runner.py", tmp_path)
+    shutil.copy(package / "loop.py", tmp_path)
     monkeypatch.setattr(jit, "_PACKAGE", tmp_path)
     before = jit.source_hash.__wrapped__()
     assert before == jit.source_hash.__wrapped__() == jit.source_hash()

@@ -66,6 +66,20 @@ def test_streams_are_independent_of_each_other() -> None:
     assert drawn[:2] == [stream.random(4).tolist() for stream in runner.streams(7, 0)]
 
 
+def test_tables_are_let_go_when_a_trial_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Trial] = []
+    prepare = Trial.__post_init__
+
+    def remember(self: Trial) -> None:
+        prepare(self)
+        begun.append(self)
+
+    monkeypatch.setattr(Trial, "__post_init__", remember)
+    result = run(xi="estimate")
+    assert [one.learner._state for one in begun] == [None] * 3
+    assert result.notes["slater_gap_estimate"].shape == (3,)
+
+
 # --- what is recorded ----------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""The only loop over episodes: compiled blocks, trials side by side, one seed for everything.
+"""Runs: trials side by side, a compiled block of episodes at a time, one seed for everything.
 
 Trial t of seed s has two random streams, the world's and the learner's, spawned from (s, t); blocks draw their uniforms from
 them: neither block size, threads nor trials change a bit. The policy of every episode is evaluated exactly before it is played.
@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,10 @@ import numpy as np
 from noregret import learners, linear_runner, oracle, theory
 from noregret.errors import InputError, NumericalError
 from noregret.kernels import world as worlds
-from noregret.kernels.dispatch import plan, update
-from noregret.kernels.jit import jit
-from noregret.kernels.played import keep, room
+from noregret.kernels.played import room
 from noregret.learners.base import Learner, check_episodes
 from noregret.learners.fixed import FixedPolicy
+from noregret.loop import block_for
 from noregret.played import Played
 from noregret.problems.base import Array, TabularCMDP
 from noregret.problems.linear import LinearCMDP
@@ -38,73 +36,6 @@ FIXED_POLICIES = ("optimal", "safest")
 
 #: Wall time a block should take: short enough to stop at once, long enough to be all kernel.
 BLOCK_SECONDS = 0.1
-
-
-def _block(
-    state: Any,
-    world: Any,
-    scratch: Any,
-    u: Any,
-    v: Any,
-    k: int,
-    K: int,
-    every: int,
-    starts: Any,
-    V_star: Any,
-    b: Any,
-    sums: Any,
-    curves: Any,
-    kept: Any,
-) -> int:
-    """Play episodes k, k+1, ... (from 0), one for each row of uniforms; returns the first one with a value that is not finite.
-
-    ``starts`` are the first states, one for each row, and ``V_star`` (S,) the optimum from each state; or empty and (1,).
-    ``sums`` (2+2m,): regret, hard regret, m signed violations, m hard ones. ``curves`` (n,2+3m): these and the dual, at the
-    episodes that ``every`` divides and at the last. ``kept`` (4,H,S,A) sums up the policies; without it, None,
-    there is no trace of that in the compiled code.
-    """
-    m = len(b)
-    for i in range(len(u)):  # Alg. 1, l. 2
-        plan(state)
-        best = V_star[0]
-        if len(starts) > 0:
-            best = V_star[starts[i]]
-            worlds.begin_at(world, starts[i])
-        worlds.evaluate(world, state.policy, world.start, scratch)
-        gap = best - scratch.values[0]
-        finite = np.isfinite(gap)
-        sums[0] += gap
-        sums[1] += max(gap, 0.0)
-        for j in range(m):
-            lack = b[j] - scratch.values[1 + j]
-            finite = finite and np.isfinite(lack)
-            sums[2 + j] += lack
-            sums[2 + m + j] += max(lack, 0.0)
-        if not finite:
-            return k + i
-        if kept is not None:
-            keep(world, state.policy, world.start, k + i >= K // 2, scratch, kept)
-        worlds.play(world, state.policy, u[i], v[i], scratch)  # Alg. 1, l. 3 and 13-15
-        update(state, scratch.states, scratch.actions, scratch.observed)
-        done = k + i + 1
-        if done % every == 0 or done == K:
-            row = (done - 1) // every
-            for j in range(2 + 3 * m):
-                curves[row, j] = sums[j] if j < 2 + 2 * m else state.Y[j - 2 - 2 * m]
-    return -1
-
-
-block = jit(_block, references=False)
-
-
-def block_for(state: Any) -> Callable[..., int]:
-    """The loop for a state; code of learners from elsewhere is compiled in each process, as we cannot see its edits."""
-    return block if type(state).__module__.startswith("noregret.") else _block_of_others()
-
-
-@cache
-def _block_of_others() -> Callable[..., int]:
-    return jit(_block, cached=False)
 
 
 @dataclass
@@ -123,6 +54,7 @@ class Trial:
     starts: Starts | None = None
     k: int = 0
     seconds: float = 0.0
+    notes: dict[str, float] = field(default_factory=dict)
     _block: Callable[..., int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -153,6 +85,11 @@ class Trial:
         if bad >= 0:
             raise self._diagnose(bad)
         self.k += n
+
+    def let_go(self) -> None:
+        """Keep what the learner has to say and forget its tables; nothing more can be played."""
+        self.notes = self.learner.notes()
+        self.learner._state = None
 
     @property
     def recorded(self) -> int:
@@ -319,6 +256,7 @@ def _play_all(
             for _ in blocks(trial, block_size):
                 if stop.is_set():
                     break
+        trial.let_go()
         return trial
 
     with bar(trials * first.episodes, progress) as show:
@@ -371,7 +309,7 @@ def _collect(
         slater_gap_used=opt.slater_gap if gap == "oracle" else gap, episodes_requested=episodes,
         trials_requested=trials, seconds=seconds,
         kernel_seconds=sum(trial.seconds for trial in finished), threads=threads, played=_played(finished, opt, options),
-        notes={key: np.array([trial.learner.notes()[key] for trial in finished]) for key in first.learner.notes()},
+        notes={key: np.array([trial.notes[key] for trial in finished]) for key in first.notes},
     )  # fmt: skip
 
 

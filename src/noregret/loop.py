@@ -1,0 +1,81 @@
+"""The only loop over episodes, compiled once for each type of a learner's state: Alg. 1, l. 2-16."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from noregret.kernels import world as worlds
+from noregret.kernels.dispatch import plan, update
+from noregret.kernels.jit import jit
+from noregret.kernels.played import keep
+
+
+def _block(
+    state: Any,
+    world: Any,
+    scratch: Any,
+    u: Any,
+    v: Any,
+    k: int,
+    K: int,
+    every: int,
+    starts: Any,
+    V_star: Any,
+    b: Any,
+    sums: Any,
+    curves: Any,
+    kept: Any,
+) -> int:
+    """Play episodes k, k+1, ... (from 0), one for each row of uniforms; returns the first one with a value that is not finite.
+
+    ``starts`` are the first states, one for each row, and ``V_star`` (S,) the optimum from each state; or empty and (1,).
+    ``sums`` (2+2m,): regret, hard regret, m signed violations, m hard ones. ``curves`` (n,2+3m): these and the dual, at the
+    episodes that ``every`` divides and at the last. ``kept`` (4,H,S,A) sums up the policies; without it, None,
+    there is no trace of that in the compiled code.
+    """
+    m = len(b)
+    for i in range(len(u)):  # Alg. 1, l. 2
+        plan(state)
+        best = V_star[0]
+        if len(starts) > 0:
+            best = V_star[starts[i]]
+            worlds.begin_at(world, starts[i])
+        worlds.evaluate(world, state.policy, world.start, scratch)
+        gap = best - scratch.values[0]
+        finite = np.isfinite(gap)
+        sums[0] += gap
+        sums[1] += max(gap, 0.0)
+        for j in range(m):
+            lack = b[j] - scratch.values[1 + j]
+            finite = finite and np.isfinite(lack)
+            sums[2 + j] += lack
+            sums[2 + m + j] += max(lack, 0.0)
+        if not finite:
+            return k + i
+        if kept is not None:
+            keep(world, state.policy, world.start, k + i >= K // 2, scratch, kept)
+        worlds.play(world, state.policy, u[i], v[i], scratch)  # Alg. 1, l. 3 and 13-15
+        update(state, scratch.states, scratch.actions, scratch.observed)
+        done = k + i + 1
+        if done % every == 0 or done == K:
+            row = (done - 1) // every
+            for j in range(2 + 3 * m):
+                curves[row, j] = sums[j] if j < 2 + 2 * m else state.Y[j - 2 - 2 * m]
+    return -1
+
+
+block = jit(_block, references=False)
+
+
+def block_for(state: Any) -> Callable[..., int]:
+    """The loop for a state; code of learners from elsewhere is compiled in each process, as we cannot see its edits."""
+    return block if type(state).__module__.startswith("noregret.") else _block_of_others()
+
+
+@cache
+def _block_of_others() -> Callable[..., int]:
+    return jit(_block, cached=False)
