@@ -146,6 +146,31 @@ def test_other_features_than_the_problems_own_and_lsvi_ucb():
     assert "Fourier" in result.constants["features"] and (result.dual == 0).all()
 
 
+def test_an_interrupt_keeps_what_is_done(monkeypatch):
+    """Ctrl-C in the second of two trials: the first is kept, with the same bits, and the result says more was asked for."""
+    given = {"episodes": 40, "trials": 2, "record_every": 10, "cells": 60, "beta": 0.1}
+    whole = nr.run(ONE, "primal-dual-lsvi", **given)
+    advance = linear_runner.LinearTrial.advance
+
+    def interrupted(self, n):
+        if self.index == 1:
+            raise KeyboardInterrupt
+        advance(self, n)
+
+    monkeypatch.setattr(linear_runner.LinearTrial, "advance", interrupted)
+    result = nr.run(ONE, "primal-dual-lsvi", block_size=7, **given)
+    assert not result.complete and result.trials == 1
+    np.testing.assert_array_equal(result.regret[0], whole.regret[0])
+
+
+def test_a_bar_is_shown_after_the_memory_that_is_needed(capfd, monkeypatch):
+    for key, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "120"}.items():  # as on a terminal
+        monkeypatch.setenv(key, value)
+    nr.run(ONE, "primal-dual-lsvi", episodes=20, trials=1, cells=60, beta=0.1, progress=True)
+    shown = capfd.readouterr().err
+    assert "this run needs at most" in shown and "20/20" in shown
+
+
 def test_bad_input_is_refused():
     good = {
         "centres": np.zeros((2, 3, 1)), "width": 0.5, "means": np.zeros((4, 3, 1)), "scales": np.ones((4, 3)),

@@ -33,6 +33,7 @@ from noregret.problems.base import Array, TabularCMDP
 from noregret.problems.checks import integer
 from noregret.problems.continuous import ContinuousSpec
 from noregret.problems.linear import LinearCMDP
+from noregret.progress import bar
 
 #: Without a total, constants are at first those of this many episodes.
 FIRST_TOTAL = 1024
@@ -182,10 +183,10 @@ class Agent:
         hooks = callback if isinstance(callback, Callback) else _Plain(callback)
         hooks.on_start(self)
         try:
-            with agent_files.bar(episodes, progress_bar, self._notice()) as show:
-                for _ in range(episodes):
+            with bar(episodes, None if progress_bar else False, self._notice()) as show:
+                for done in range(episodes):
                     record = self._one(world)
-                    show(record)
+                    show(done + 1, f"reward {record.reward:.3g}")
                     if hooks.on_episode(self, record) is False:
                         break
         finally:

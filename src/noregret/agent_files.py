@@ -1,14 +1,10 @@
-"""Agents on disk: one .npz of plain arrays, one of them JSON text; no pickle. And the progress bar of learning."""
+"""Agents on disk: one .npz of plain arrays, one of them JSON text; no pickle."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-import time
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -98,27 +94,3 @@ def fill(path: str | os.PathLike[str], agent: Any, meta: dict[str, Any], arrays:
     agent.learner.restore(state)
     agent.rewards, agent.values = rewards.tolist(), list(values)
     agent.lengths, agent.probes = lengths.tolist(), list(probes)
-
-
-@contextmanager
-def bar(total: int, wanted: bool, notice: str) -> Iterator[Callable[[Any], None]]:
-    """A progress bar on standard error when that is a terminal, after a line that says what memory the run will need."""
-    if not wanted or not sys.stderr.isatty():
-        yield lambda record: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console, begin, done = Console(stderr=True), time.perf_counter(), 0
-    console.print(notice)
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("episodes", total=total, note="")
-
-        def show_record(record: Any) -> None:
-            nonlocal done
-            done += 1
-            rate = done / (time.perf_counter() - begin)
-            progress.update(task, completed=done, note=f"reward {record.reward:.3g}, {rate:,.0f} episodes/s")
-
-        yield show_record

@@ -7,7 +7,6 @@ that a learner kept from one record to the next is not evaluated again.
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
@@ -20,55 +19,34 @@ from noregret.kernels.world import draw_action
 from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.problems.base import Array
 from noregret.problems.linear import LinearCMDP
-from noregret.results import RunResult
 from noregret.streams import streams
 
 
-def run(
+def make_learner(
     problem: LinearCMDP,
-    learner: str,
+    name: str,
+    opt: linear_oracle.LinearOptimum,
     *,
     episodes: int,
-    trials: int,
-    seed: int,
-    record_every: int,
-    preset: str,
-    features: Any = None,
     slater_gap: float | str | None = None,
-    progress: bool | None = None,
-    cells: int | None = None,
-    **params: Any,
-) -> RunResult:
-    """:func:`noregret.run` on a :class:`~noregret.problems.linear.LinearCMDP`, trials one after the other."""
-    opt = linear_oracle.solve(problem, cells=cells)
-    gap = opt.slater_gap if slater_gap == "oracle" else slater_gap
-    if isinstance(gap, str):
-        raise InputError(f"slater_gap is {slater_gap!r}; expected a number, 'oracle' or None")
-    trace = Trace(problem, episodes, record_every, opt.value, cells)
-    curves, begin = [], time.perf_counter()
-    for trial in range(trials):
-        made = learners.make(
-            learner, problem.spec, episodes=episodes, preset=preset, features=features, slater_gap=gap, **params
-        )
-        assert isinstance(made, DensePrimalDualLSVI)
-        if trial == 0 and (progress or (progress is None and sys.stderr.isatty())):
-            print(f"this run needs at most {made.memory_bound() / 1e9:.2g} GB", file=sys.stderr)
-        curves.append(trace.play(made, seed, trial))
-    zeta = float(made.constants["zeta"])
-    tightened = opt.value
-    if zeta:
-        within = zeta <= opt.slater_gap
-        tightened = linear_oracle.solve(problem, zeta, cells=cells).value if within else float("nan")
-    m, table = problem.n_constraints, np.stack(curves)
-    seconds = time.perf_counter() - begin
-    return RunResult(
-        problem=problem.name, learner=learner, preset=preset, constants=dict(made.constants), explain=dict(made.explain),
-        seed=seed, episodes=trace.grid, regret=table[:, :, 0], hard_regret=table[:, :, 1],
-        violations=np.maximum(table[:, :, 2 : 2 + m], 0.0), hard_violations=table[:, :, 2 + m : 2 + 2 * m],
-        dual=table[:, :, 2 + 2 * m :], optimal_value=opt.value, tightened_value=tightened, optimal_dual=opt.dual,
-        slater_gap=opt.slater_gap, slater_gap_used=gap, episodes_requested=episodes, seconds=seconds, kernel_seconds=seconds,
-        threads=1,
-    )  # fmt: skip
+    **options: Any,
+) -> DensePrimalDualLSVI:
+    """A learner for a problem whose optimum is known."""
+    if isinstance(slater_gap, str):
+        if slater_gap != "oracle":
+            raise InputError(f"slater_gap is {slater_gap!r}; expected a number, 'oracle' or None")
+        slater_gap = opt.slater_gap
+    made = learners.make(name, problem.spec, episodes=episodes, slater_gap=slater_gap, **options)
+    if not isinstance(made, DensePrimalDualLSVI):
+        raise InputError(f"learner {name!r} does not know states in R^D; {problem.name} has such states")
+    return made
+
+
+def tightened_value(problem: LinearCMDP, opt: linear_oracle.LinearOptimum, zeta: float, cells: int | None = None) -> float:
+    """V*(b+ζ); nan when ζ is beyond the Slater gap."""
+    if zeta == 0.0:
+        return opt.value
+    return linear_oracle.solve(problem, zeta, cells=cells).value if zeta <= opt.slater_gap else float("nan")
 
 
 class Trace:
@@ -118,6 +96,17 @@ class LinearTrial:
         self.streams = streams(seed, index)
         self.sums, self.curves = np.zeros(2 + 2 * m), np.zeros((len(trace.grid), 2 + 3 * m))
         self._values, self._plan = np.zeros(1 + m), -1
+        self.keep_policy, self.notes = False, dict[str, float]()
+
+    @property
+    def notice(self) -> str:
+        """What a user should know before the run begins."""
+        return f"this run needs at most {self.learner.memory_bound() / 1e9:.2g} GB"
+
+    def let_go(self) -> None:
+        """Keep what the learner has to say and forget the rest; nothing more can be played."""
+        self.notes = self.learner.notes()
+        del self.learner._state
 
     @property
     def recorded(self) -> int:

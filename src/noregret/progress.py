@@ -7,22 +7,34 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+#: What the bar says until the first episode is done.
+COMPILING = "compiling, or loading what was compiled before"
+
 
 @contextmanager
-def bar(total: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
-    """A progress bar with episodes/s and time left on standard error; silent when that is not a terminal."""
+def bar(total: int, progress: bool | None, notice: str = "") -> Iterator[Callable[..., None]]:
+    """A progress bar with episodes/s and time left on standard error, after ``notice``; silent when that is not a terminal.
+
+    Its function takes the number of episodes that are done, and words to show beside it. The clock starts at its first call.
+    """
     if progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda done: None
+        yield lambda done, note="": None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    begin = time.perf_counter()
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]} episodes/s"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("episodes", total=total, rate="-")
+    console = Console(stderr=True)
+    if notice:
+        console.print(notice)
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as shown:
+        task = shown.add_task("episodes", total=total, note=COMPILING)
+        begin: list[tuple[float, int]] = []
 
-        def show(done: int) -> None:
-            shown.update(task, completed=done, rate=f"{done / (time.perf_counter() - begin):,.0f}")
+        def show(done: int, note: str = "") -> None:
+            begin.append((time.perf_counter(), done)) if not begin else None
+            spent, played = time.perf_counter() - begin[0][0], done - begin[0][1]
+            rate = f"{played / spent:,.0f} episodes/s" if played > 0 and spent > 0.0 else ""
+            shown.update(task, completed=done, note=", ".join(filter(None, (note, rate))))
 
         yield show

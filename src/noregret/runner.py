@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from noregret import learners, linear_runner, oracle, theory
+from noregret import learners, linear_oracle, linear_runner, oracle, theory
 from noregret.errors import InputError, NumericalError
 from noregret.kernels import world as worlds
 from noregret.kernels.played import room
@@ -86,10 +86,15 @@ class Trial:
             raise self._diagnose(bad)
         self.k += n
 
+    @property
+    def notice(self) -> str:
+        """What a user should know before the run begins."""
+        return ""
+
     def let_go(self) -> None:
         """Keep what the learner has to say and forget its tables; nothing more can be played."""
         self.notes = self.learner.notes()
-        self.learner._state = None
+        del self.learner._state
 
     @property
     def recorded(self) -> int:
@@ -108,6 +113,10 @@ class Trial:
         return NumericalError(
             f"{self.learner.name} on {self.problem.name}, trial {self.index}: not finite at episode {episode + 1}: {where}"
         )
+
+
+#: A trial in a world with finitely many states, or with states in R^D.
+AnyTrial: TypeAlias = Trial | linear_runner.LinearTrial
 
 
 def make_learner(
@@ -196,29 +205,58 @@ def run(
         raise InputError("keep_policy is True; expected False on a linear CMDP, whose policies are not tables")
     if starts is not None and (keep_policy or isinstance(problem, LinearCMDP)):
         raise InputError("starts is given; expected a problem with finitely many states, and keep_policy False")
-    if isinstance(problem, LinearCMDP):
-        return linear_runner.run(
-            problem, learner, episodes=int(episodes), trials=trials, seed=int(seed), record_every=record_every, preset=preset,
-            features=features, slater_gap=slater_gap, progress=progress, **params,
-        )  # fmt: skip
-    begins = resolve(problem, starts)
-    problem = problem if begins is None else begins.problem
-    opt = oracle.solve(problem) if begins is None else begins.optimum
     options = {"preset": preset, "features": features, "slater_gap": slater_gap, **params}
-    world = worlds.compile_world(problem)
+    length = (int(episodes), int(record_every), int(seed))
+    if isinstance(problem, LinearCMDP):
+        threads, plan = 1, _on_linear(problem, learner, *length, options)
+    else:
+        threads, plan = threads or available_cores(), _on_tables(problem, learner, *length, options, starts, bool(keep_policy))
+    first = plan.start(0)
+    tightened = plan.tightened(first.learner.constants.get("zeta", 0.0))
+    finished, seconds = _play_all(plan.start, first, trials, min(trials, threads), block_size, progress)
+    return _collect(finished, plan.opt, tightened, options, int(episodes), trials, seconds, min(trials, threads))
+
+
+class _Plan(NamedTuple):
+    """What a run on a kind of problem needs."""
+
+    opt: Any  # the optimum
+    start: Callable[[int], AnyTrial]  # a trial before its first episode
+    tightened: Callable[[float], float]  # V*(b+ζ)
+
+
+def _on_tables(
+    problem: TabularCMDP,
+    learner: str,
+    episodes: int,
+    every: int,
+    seed: int,
+    options: dict[str, Any],
+    starts: Any,
+    keep_policy: bool,
+) -> _Plan:
+    begins = resolve(problem, starts)
+    world_problem = problem if begins is None else begins.problem
+    opt = oracle.solve(problem) if begins is None else begins.optimum
+    world = worlds.compile_world(world_problem)
 
     def start(index: int) -> Trial:
-        made = make_learner(problem, learner, opt, episodes=episodes, **options)
-        return Trial(
-            problem, world, made, int(seed), index, int(episodes), int(record_every), opt.value, bool(keep_policy), begins
-        )
+        made = make_learner(world_problem, learner, opt, episodes=episodes, **options)
+        return Trial(world_problem, world, made, seed, index, episodes, every, opt.value, keep_policy, begins)
 
-    first = start(0)
-    tightened = tightened_value(problem, opt, first.learner.constants.get("zeta", 0.0), begins)
-    begin = time.perf_counter()
-    threads = min(trials, threads or available_cores())
-    finished = _play_all(start, first, trials, threads, block_size, progress)
-    return _collect(finished, opt, tightened, options, int(episodes), trials, time.perf_counter() - begin, threads)
+    return _Plan(opt, start, lambda zeta: tightened_value(world_problem, opt, zeta, begins))
+
+
+def _on_linear(problem: LinearCMDP, learner: str, episodes: int, every: int, seed: int, options: dict[str, Any]) -> _Plan:
+    cells = options.pop("cells", None)
+    opt = linear_oracle.solve(problem, cells=cells)
+    trace = linear_runner.Trace(problem, episodes, every, opt.value, cells)
+
+    def start(index: int) -> linear_runner.LinearTrial:
+        made = linear_runner.make_learner(problem, learner, opt, episodes=episodes, **options)
+        return linear_runner.LinearTrial(trace, made, seed, index)
+
+    return _Plan(opt, start, lambda zeta: linear_runner.tightened_value(problem, opt, zeta, cells))
 
 
 def available_cores() -> int:
@@ -226,7 +264,7 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def blocks(trial: Trial | linear_runner.LinearTrial, size: int | None = None) -> Iterator[int]:
+def blocks(trial: AnyTrial, size: int | None = None) -> Iterator[int]:
     """Play a trial to its end, a block at a time; gives its episode after each. Without ``size`` the clock chooses."""
     n = size or 64
     while trial.k < trial.episodes:
@@ -239,31 +277,36 @@ def blocks(trial: Trial | linear_runner.LinearTrial, size: int | None = None) ->
 
 
 def _play_all(
-    start: Callable[[int], Trial],
-    first: Trial,
+    start: Callable[[int], AnyTrial],
+    first: AnyTrial,
     trials: int,
     threads: int,
     block_size: int | None,
     progress: bool | None,
-) -> list[Trial]:
-    """Play all trials, ``threads`` at a time; a trial is made when its turn comes and its learner let go when it is done."""
-    started: dict[int, Trial] = {0: first}
-    stop = threading.Event()
+) -> tuple[list[AnyTrial], float]:
+    """Play all trials, ``threads`` at a time; a trial is made when its turn comes and its learner let go when it is done.
 
-    def play(index: int) -> Trial:
-        trial = started.setdefault(index, first) if index == 0 else started.setdefault(index, start(index))
+    The seconds given back do not count the compilation.
+    """
+    started: dict[int, AnyTrial] = {0: first}
+    stop = threading.Event()
+    begin = time.perf_counter()
+
+    def play(index: int) -> None:
+        trial = first if index == 0 else started.setdefault(index, start(index))
         if not stop.is_set():
             for _ in blocks(trial, block_size):
                 if stop.is_set():
                     break
         trial.let_go()
-        return trial
 
-    with bar(trials * first.episodes, progress) as show:
+    with bar(trials * first.episodes, progress, first.notice) as show:
         try:
             first.advance(1)  # compiles, or loads the compiled code, before threads wait for it
+            first.seconds, begin = 0.0, time.perf_counter()
+            show(1)
             with ThreadPoolExecutor(threads) as pool:
-                waiting: set[Future[Trial]] = {pool.submit(play, index) for index in range(trials)}
+                waiting: set[Future[None]] = {pool.submit(play, index) for index in range(trials)}
                 try:
                     while waiting:
                         done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -277,12 +320,12 @@ def _play_all(
         except KeyboardInterrupt:
             if first.k == 0:
                 raise
-    return [started[index] for index in sorted(started)]
+    return [started[index] for index in sorted(started)], time.perf_counter() - begin
 
 
 def _collect(
-    finished: list[Trial],
-    opt: oracle.Optimum | Start,
+    finished: list[AnyTrial],
+    opt: Any,
     tightened: float,
     options: dict[str, Any],
     episodes: int,
@@ -313,11 +356,12 @@ def _collect(
     )  # fmt: skip
 
 
-def _played(finished: list[Trial], opt: oracle.Optimum | Start, options: dict[str, Any]) -> Played | None:
+def _played(finished: list[AnyTrial], opt: Any, options: dict[str, Any]) -> Played | None:
     """What ``result.policy()`` needs, with the exact values of each policy; None unless the policies were kept."""
-    first = finished[0]
-    if not first.keep_policy:
+    on_tables = [trial for trial in finished if isinstance(trial, Trial) and trial.keep_policy]
+    if not on_tables:
         return None
+    first = on_tables[0]
     problem, spec, c = first.problem, first.learner.spec, first.learner.constants
     promised = None
     if first.learner.name == "primal-dual-lsvi":
@@ -325,7 +369,7 @@ def _played(finished: list[Trial], opt: oracle.Optimum | Start, options: dict[st
         promised = theory.promise(
             d=d, H=spec.horizon, K=first.episodes, A=spec.n_actions, xi=c["xi"], zeta=c["zeta"], slater_gap=opt.slater_gap
         )
-    kept = np.stack([trial.kept for trial in finished if trial.kept is not None])
+    kept = np.stack([trial.kept for trial in on_tables if trial.kept is not None])
     played = Played(kept, problem.available, opt.value, problem.b, promised)
     return played.valued(lambda policy: oracle.evaluate(problem, policy))
 

@@ -6,10 +6,9 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
-from noregret import learners, linear_oracle, oracle, problems
+from noregret import linear_oracle, linear_runner, oracle, problems
 from noregret.errors import InputError
 from noregret.kernels import world as worlds
-from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.linear_runner import LinearTrial, Trace
 from noregret.problems.linear import LinearCMDP
 from noregret.problems.registry import is_built_in
@@ -80,19 +79,12 @@ class LinearWorld(World):
     def _start(self, key: RunKey) -> Trial | LinearTrial:
         if key.starts is not None:
             raise InputError(f"starts is {key.starts!r}; {self.name} has states in R^D and draws its own start: expected None")
-        gap: Any = self.optimum.slater_gap if key.slater_gap == "oracle" else key.slater_gap
-        made = learners.make(
-            key.learner, self.problem.spec, episodes=key.episodes, preset=key.preset, slater_gap=gap, **key.params
-        )
-        if not isinstance(made, DensePrimalDualLSVI):
-            raise InputError(f"learner {key.learner!r} does not know states in R^D; {self.name} has such states")
+        options = {"preset": key.preset, "slater_gap": key.slater_gap, **key.params}
+        made = linear_runner.make_learner(self.problem, key.learner, self.optimum, episodes=key.episodes, **options)
         return LinearTrial(Trace(self.problem, key.episodes, key.record_every, self.optimum.value), made, key.seed, key.trial)
 
     def _solve_tightened(self, zeta: float) -> float:
-        if zeta == 0.0:
-            return float(self.optimum.value)
-        within = zeta <= self.optimum.slater_gap
-        return float(linear_oracle.solve(self.problem, zeta).value) if within else float("nan")
+        return linear_runner.tightened_value(self.problem, self.optimum, zeta)
 
 
 _worlds: OrderedDict[str, World] = OrderedDict()
