@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 #: What the bar says until the first episode is done.
-COMPILING = "compiling, or loading what was compiled before"
+COMPILING = "compiling (kept for next time)"
 
 
 @contextmanager
