@@ -26,6 +26,7 @@ from noregret.errors import InputError
 from noregret.features import FeatureMap, OneHot, Table, Transformer
 from noregret.features.transformer import is_fitted
 from noregret.gym import LinearEnv, Objectives, TabularEnv, World, make_env, sample_states
+from noregret.interrupts import held
 from noregret.kernels.world import draw_action
 from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.metrics import mean_interval
@@ -195,16 +196,21 @@ class Agent:
 
     def _one(self, world: World) -> Record:
         k = self.episodes
-        if self.total is None:
-            self.learner.retune(max(FIRST_TOTAL, 1 << k.bit_length()))
         episode = play(world, self.learner, *_seeds(self.seed, 0, k, self.objectives.horizon))
-        self.learner.observe_rows(episode.rows, episode.actions, episode.observed)
-        self.rewards.append(episode.reward)
-        self.values.append(episode.values)
-        self.lengths.append(len(episode.actions))
-        if len(self.probes) < PROBES:
-            self.probes += [np.asarray(x) for x in episode.observations[: PROBES - len(self.probes)]]
+        with held():  # learned from and counted, or neither
+            self.learner.observe_rows(episode.rows, episode.actions, episode.observed)
+            self.rewards.append(episode.reward)
+            self.values.append(episode.values)
+            self.lengths.append(len(episode.actions))
+            if len(self.probes) < PROBES:
+                self.probes += [np.asarray(x) for x in episode.observations[: PROBES - len(self.probes)]]
+            self._retune()
         return Record(k, episode.reward, episode.values, len(episode.actions))
+
+    def _retune(self) -> None:
+        """Without an end, take the constants of the next power of two, before anything plans with those of the last."""
+        if self.total is None:
+            self.learner.retune(max(FIRST_TOTAL, 1 << self.episodes.bit_length()))
 
     # --- acting --------------------------------------------------------------------------------------------------------
 
@@ -301,6 +307,7 @@ class Agent:
             there = World(env, objectives, **world)
         agent._set_up(there, objectives, meta["learner"], features, meta["episodes"], meta["seed"], meta["options"])
         agent_files.fill(path, agent, meta, arrays)
+        agent._retune()
         return agent
 
 

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError, unknown_name
+from noregret.interrupts import held
 from noregret.kernels import dense
 from noregret.kernels.steps import adaptive_dual_step
 from noregret.learners import dense_state
@@ -165,9 +166,12 @@ class DensePrimalDualLSVI(Learner):
         return ContinuousPlan(self.map, s.gram.w, s.gram.planned_inv, s.planned_dual, s.bonus, alpha, self.floor, self.cap)
 
     def _ensure_planned(self) -> None:
+        if not self._state.counters[2]:
+            with held():
+                self._plan()
+
+    def _plan(self) -> None:
         s = self._state
-        if s.counters[2]:
-            return
         alpha = s.planned_alpha[0] = self.alpha * pace(int(s.counters[0]), self.alpha_anytime)
         dense.backward(s.gram, self.beta, self.span_floor, alpha, self.floor, self.cap, s.Y, s.bonus)  # l. 4-12
         if self.lazy:
@@ -215,8 +219,12 @@ class DensePrimalDualLSVI(Learner):
             raise InputError(f"step {step}: {error}") from None
 
     def observe_rows(self, rows: Array, actions: NDArray[np.int64], observed: Array) -> None:
-        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked."""
+        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked; Ctrl-C waits until all is learned."""
         self._ensure_planned()
+        with held():
+            self._take_in(rows, actions, observed)
+
+    def _take_in(self, rows: Array, actions: NDArray[np.int64], observed: Array) -> None:
         spec, L = self.spec, len(actions)
         _, _, V = self.current().at(0, rows[:1])
         if L < spec.horizon:  # an early end: the steps after it have a known worth, which the last transition brings
