@@ -143,6 +143,26 @@ def test_a_thousand_runs_fit_in_eight_megabytes(tmp_path, runs):
     assert re.search(r"120 of \d{3} groups are drawn", text)
 
 
+def test_the_page_says_how_values_were_computed_by_kind_of_problem(tmp_path, runs):
+    on_tables, on_records = load_runs(runs).runs, Store(tmp_path / "linear")
+    sweep([RunKey("linear-continuous:H=3", "primal-dual-lsvi", 40, record_every=20)], Context(on_records, 1))
+    linear = load_runs(on_records.folder).runs
+    everywhere, elsewhere = (
+        "All values are exact: every policy",
+        "evaluated on the true model by quadrature, at recorded episodes only",
+    )
+    assert everywhere in page.page(on_tables) and elsewhere not in page.page(on_tables)
+    assert "exact" not in page._evaluation(page.rows(linear)) and elsewhere in page.page(linear)
+    both = page._evaluation(page.rows([*on_tables, *linear]))
+    assert (
+        f"On {PROBLEMS[0]}, {PROBLEMS[1]} all values are exact" in both
+        and f"On {linear[0].key.problem} policies were {elsewhere}" in both
+    )
+    for run in linear:
+        del run.record["evaluated"]  # as before there was such an entry
+    assert page._evaluation(page.rows(linear)) == ""
+
+
 def test_folders_without_runs_and_other_names_are_refused(tmp_path, runs):
     with pytest.raises(FileError, match="no finished runs"):
         page.write(tmp_path / "r.html", [tmp_path])

@@ -87,7 +87,15 @@ def test_a_sweep_is_the_product_of_its_lists():
         ("random:S=4,A=2,H=3,seed=1", "random:Q=1", 5, "unknown parameter of problem 'random': 'Q'"),
         ('name = "uniform"', 'name = "uniforn"', 13, "unknown learner 'uniforn'; did you mean 'uniform'?"),
         ('name = "uniform"', 'name = "uniform"\npreest = "theory"', 14, "unknown key 'preest'; did you mean 'preset'?"),
-        ('name = "uniform"', 'name = "uniform"\npreset = "theorie"', 12, "did you mean 'theory'?"),
+        ('name = "uniform"', 'name = "uniform"\npreset = "theorie"', 14, "did you mean 'theory'?"),
+        ('name = "uniform"', 'name = "uniform"\npreset = 3', 14, "unknown preset of uniform 3 (known:"),
+        ('name = "uniform"', 'name = "uniform"\nslater_gap = [1]', 12, "uniform on random:S=4,A=2,H=3: "),
+        ("{ zeta = 0.0 }", "{ episodes = 3 }", 9, "'episodes' is among the parameters; expected constants of the learner"),
+        ("seeds = 2", "seeds = []", 4, "seeds is []"),
+        ("seeds = 2", "seeds = 2\nstarts = 999", 5, "starts[0] is 999; expected 0..3"),
+        ("seeds = 2", "starts = [[0], [1, 2]]", 4, "ValueError: "),
+        ("seeds = 2\nproblems = [", "seeds = 2\nstarts = 0\nproblems = [\n'linear-continuous', ", 5, "draws its own start"),
+        ("problems = [", "problems = [\n 'random:S=4',\n 'randm',\n ", 7, "did you mean 'random'?"),
         ("grid = { beta = [0.1, 0.3] }", "[learners.grid]\nbeta = [0.1]\neta = [-1]", 12, "eta is -1; expected a non-negative"),
         ("grid = { beta = [0.1, 0.3] }", "grid = { bta = [0.1] }", 10, "did you mean 'beta'?"),
         ("grid = { beta = [0.1, 0.3] }", "grid.beta = 0.1", 10, "beta is 0.1; a grid takes a list of values"),
@@ -105,6 +113,8 @@ def test_what_is_wrong_is_refused_with_its_line(old, new, line, words):
 def test_what_is_missing_or_not_toml_is_refused():
     with pytest.raises(InputError, match="'learners' is missing"):
         spec.parse("episodes = 3\nproblems = ['random']")
+    with pytest.raises(InputError, match="sweep, line 3: learners is empty"):
+        spec.parse("episodes = 3\nproblems = ['random']\nlearners = []")
     with pytest.raises(InputError, match=r"is not TOML: .*line 1"):
         spec.parse("episodes = = 3")
     with pytest.raises(FileError, match=r"nothing\.toml: cannot be read"):
@@ -223,6 +233,10 @@ def test_a_signal_leaves_checkpoints_and_says_so(tmp_path, backend, number):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, err
     assert "0 of 2 runs are finished" in out and "2 runs are left; the same command goes on" in err
+    checkpoints = {
+        path.parent: int(path.stem.split("-")[1]) for path in sorted((store.folder / ".work").glob("*/checkpoint-*"))
+    }
+    assert f"(0 now, {sum(checkpoints.values()):,} episodes in" in out.replace("\n", " "), "what was played is counted"
     assert not list((store.folder / ".work").glob("*.lock"))
     for folder in (path for path in (store.folder / ".work").iterdir()):
         assert list(folder.glob("checkpoint-*")), "each run left a checkpoint"

@@ -34,9 +34,14 @@ class NumericalError(NoRegretError):
     """A number of a run stopped being finite; the message names episode, step and quantity."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+def one_line(error: BaseException) -> str:
+    """What an error says, with its kind in front unless noregret raised it on purpose."""
+    return str(error) if isinstance(error, NoRegretError) else f"{type(error).__name__}: {error}"
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     """An error for a name that is not in ``known``, with the closest one suggested."""
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(known)})")

@@ -94,7 +94,7 @@ def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = N
     return environment.from_string(template).render(
         title=title, rows=made, quantities=QUANTITIES, words=_words, cell=_interval, constants=constants, constant=_constant,
         data=data, plotly=get_plotlyjs(), runs=len(runs), groups=len(made), drawn=len(drawn), failed=failed or {},
-        problems=sorted({row.group.key.problem for row in made}),
+        problems=sorted({row.group.key.problem for row in made}), evaluation=_evaluation(made),
     )  # fmt: skip
 
 
@@ -105,6 +105,26 @@ def write(path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]
     runs, failed = collect(folders)
     text = page(runs, failed, title or f"Runs in {', '.join(Path(folder).name for folder in folders)}")
     return write_whole(path, lambda file: file.write(text.encode()))
+
+
+def _evaluation(made: Sequence[Row]) -> str:
+    """How regret and violation were computed, by kind of problem; nothing is claimed for runs that do not say it."""
+    kinds: dict[str | None, set[str]] = {}
+    for row in made:
+        kinds.setdefault(row.group.runs[0].record.get("evaluated"), set()).add(row.group.key.problem)
+    at_records = ", ".join(sorted(kinds.get("at records", ())))
+    said = []
+    if "every episode" in kinds:
+        where = (
+            "All values" if kinds.keys() == {"every episode"} else f"On {', '.join(sorted(kinds['every episode']))} all values"
+        )
+        said.append(f"{where} are exact: every policy that was played was evaluated on the true model.")
+    if at_records:
+        said.append(
+            f"On {at_records} policies were evaluated on the true model by quadrature, at recorded episodes only: "
+            "each stands for all episodes since the last record."
+        )
+    return " ".join(said)
 
 
 def _mean(x: Any) -> Any:

@@ -82,7 +82,7 @@ class Store:
     def ids(self) -> list[str]:
         """All finished runs (their files are checked when they are read)."""
         try:
-            return sorted(entry.name for entry in os.scandir(self.folder) if _ID.fullmatch(entry.name))
+            return sorted(entry.name for entry in os.scandir(self.folder) if _ID.fullmatch(entry.name) and entry.is_dir())
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -256,5 +256,7 @@ def _bytes(path: Path) -> bytes:
         if path.parent.exists():
             raise DamagedError(f"{path}: is missing") from None
         raise FileError(f"{path}: no such file") from None
+    except NotADirectoryError:
+        raise DamagedError(f"{path.parent}: is not a folder") from None
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -70,9 +70,14 @@ class RunKey:
         return entries
 
     def options(self) -> str:
-        """What a table says of the learner beside its name: ``paper, γ=oracle, beta=0.1``."""
-        gap = [] if self.slater_gap is None else [f"γ={self.slater_gap}"]
-        return ", ".join([self.preset, *gap, *(f"{name}={value}" for name, value in sorted(self.params.items()))])
+        """What a table says of the learner beside its name: ``paper, γ=oracle, starts=drawn, beta=0.1``.
+
+        The record grid is named where it is not the usual one of as many episodes.
+        """
+        said = [] if self.slater_gap is None else [f"γ={self.slater_gap}"]
+        said += [] if self.starts is None else [f"starts={self.starts}"]
+        said += [] if self.record_every == usual_grid(self.episodes) else [f"record_every={self.record_every}"]
+        return ", ".join([self.preset, *said, *(f"{name}={value}" for name, value in sorted(self.params.items()))])
 
     def repeat(self) -> str:
         """A line of Python that plays the run again; the run is the last trial of the result."""
@@ -88,6 +93,11 @@ class RunKey:
     def from_json(cls, entries: Mapping[str, Any]) -> RunKey:
         """What :meth:`to_json` gave."""
         return cls(**decode(dict(entries)))
+
+
+def usual_grid(episodes: int) -> int:
+    """The distance of recorded episodes where none is given: a hundredth of all."""
+    return max(1, episodes // 100)
 
 
 def _literal(value: Any) -> str:

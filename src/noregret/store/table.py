@@ -19,7 +19,7 @@ from noregret.store.folder import Store, StoredRun
 
 #: Columns of every table, in order; a column ``param.<name>`` for each parameter of some run follows.
 COLUMNS = (
-    "run", "problem", "learner", "preset", "slater_gap", "seed", "trial", "episodes", "record_every",
+    "run", "problem", "learner", "preset", "slater_gap", "starts", "seed", "trial", "episodes", "record_every",
     "regret", "hard_regret", "violation", "hard_violation", "dual",
     "optimal_value", "seconds", "kernel_seconds", "finished", "path",
 )  # fmt: skip
@@ -82,7 +82,7 @@ class RunTable(Mapping[str, NDArray[Any]]):
 
 
 def load_runs(folder: str | os.PathLike[str]) -> RunTable:
-    """All finished runs in a folder; one that is damaged is named in a warning and left out."""
+    """All finished runs in a folder; one that is damaged or cannot be read is named in a warning and left out."""
     if not Path(folder).is_dir():
         raise FileError(f"{folder}: no such folder; expected one with stored runs")
     store = Store(folder)
@@ -92,6 +92,8 @@ def load_runs(folder: str | os.PathLike[str]) -> RunTable:
             runs.append(store.read(id))
         except DamagedError as error:
             warnings.warn(f"{error}; left out, the next sweep plays it again", stacklevel=2)
+        except FileError as error:
+            warnings.warn(f"{error}; left out", stacklevel=2)
     return RunTable(runs)
 
 
@@ -111,7 +113,8 @@ def _column(values: list[Any]) -> NDArray[Any]:
     if kinds and (kinds <= {int, float} or kinds == {str}):
         return np.array(values)
     column = np.empty(len(values), dtype=object)
-    column[:] = values
+    for i, value in enumerate(values):  # at once, lists of one length would be taken for a table
+        column[i] = value
     return column
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from noregret.errors import FileError, NoRegretError
+from noregret.errors import FileError, one_line
 from noregret.linear_runner import LinearTrial
 from noregret.results import named_curves, record_grid
 from noregret.runner import Trial, blocks
@@ -85,7 +85,7 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Outc
         except FileError:
             raise
         except Exception as error:
-            line = str(error) if isinstance(error, NoRegretError) else f"{type(error).__name__}: {error}"
+            line = one_line(error)
             store.fail(key, {"error": line, "traceback": traceback.format_exc(), "when": sitting.isoformat(), **provenance()})
             return Outcome(key.id, "failed", line)
         outcome = Outcome(key.id, "done" if finished else "stopped", "", trial.k - first, trial.seconds - kernel)
@@ -145,7 +145,7 @@ def _play(
 # --- a trial to a checkpoint and back -----------------------------------------------------------------------------
 
 
-def _save(trial: Trial | LinearTrial | LinearTrial, checkpoints: Checkpoints, meta: Mapping[str, Any]) -> None:
+def _save(trial: Trial | LinearTrial, checkpoints: Checkpoints, meta: Mapping[str, Any]) -> None:
     learner = trial.learner
     arrays = {f"learner.{name}": array for name, array in learner.state().items()}
     arrays |= {"sums": trial.sums, "curves": trial.curves[: trial.recorded]}
@@ -156,7 +156,7 @@ def _save(trial: Trial | LinearTrial | LinearTrial, checkpoints: Checkpoints, me
     checkpoints.save(trial.k, arrays, dict(meta) | {"streams": streams, "kernel_seconds": trial.seconds}, growing)
 
 
-def _resume(trial: Trial | LinearTrial | LinearTrial, checkpoints: Checkpoints) -> dict[str, Any]:
+def _resume(trial: Trial | LinearTrial, checkpoints: Checkpoints) -> dict[str, Any]:
     """Put a trial where its last whole checkpoint left it; what earlier sittings took."""
     found = checkpoints.load()
     if found is None:
@@ -187,6 +187,7 @@ def _record(
         "constraints": list(trial.problem.constraint_names),
         "thresholds": trial.problem.b.tolist(),
         "horizon": trial.problem.horizon,
+        "evaluated": "at records" if isinstance(trial, LinearTrial) else "every episode",
         "optimal_value": optimum.value,
         "tightened_value": home.tightened(zeta) if begins is None else tightened_value(begins.problem, optimum, zeta, begins),
         "notes": learner.notes(),

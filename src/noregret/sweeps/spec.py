@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from noregret import learners
-from noregret.errors import FileError, InputError, NoRegretError, unknown_name
+from noregret.errors import FileError, InputError, one_line, unknown_name
 from noregret.runner import FIXED_POLICIES
-from noregret.store import RunKey
+from noregret.store import RunKey, usual_grid
 from noregret.sweeps.worlds import world
 
 _TOP = ("episodes", "record_every", "seeds", "trials", "starts", "problems", "imports", "learners")
@@ -79,14 +79,15 @@ class _Reader:
             if name not in top:
                 raise InputError(f"{self.source}: {name!r} is missing; expected {', '.join(_TOP)}")
         episodes = self.whole(("episodes",), top["episodes"], 1)
-        every = self.whole(("record_every",), top.get("record_every", max(1, episodes // 100)), 1)
+        every = self.whole(("record_every",), top.get("record_every", usual_grid(episodes)), 1)
         trials = self.whole(("trials",), top.get("trials", 1), 1)
         imports = self.imports(top.get("imports", []))
         seeds = self.seeds(top.get("seeds", 1))
         problems = self.texts(("problems",), top["problems"])
-        if not isinstance(top["learners"], list) or not all(isinstance(entry, dict) for entry in top["learners"]):
-            raise self.wrong(("learners",), "learners is not a list of tables; expected [[learners]] with a name")
-        combinations = [pair for i, entry in enumerate(top["learners"]) for pair in self.learner(i, entry)]
+        entries = top["learners"]
+        if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+            raise self.wrong(("learners",), "learners is empty or not a list of tables; expected [[learners]] with a name")
+        combinations = [pair for i, entry in enumerate(entries) for pair in self.learner(i, entry)]
         keys: dict[str, RunKey] = {}
         for text in problems:
             home = self.world(text)
@@ -125,22 +126,29 @@ class _Reader:
 
     def world(self, text: str) -> Any:
         try:
-            return world(text)
-        except NoRegretError as error:
-            raise self.wrong(("problems",), error, text) from None
+            home = world(text)
+        except Exception as error:
+            raise self.wrong(("problems",), one_line(error), text) from error
+        try:
+            home.starts(self.top.get("starts"))
+        except Exception as error:
+            raise self.wrong(("starts",), f"{text}: {one_line(error)}") from error
+        return home
 
     def makes(self, path: tuple[Any, ...], key: RunKey) -> None:
         """Make the learner once."""
         try:
             world(key.problem).start(key)
-        except NoRegretError as error:
-            # The message names a parameter where one is at fault; its line says more than that of the learner.
-            mentions = {name: re.search(rf"'{re.escape(name)}'|\b{re.escape(name)} is\b", str(error)) for name in key.params}
-            named = sorted((match.start(), name) for name, match in mentions.items() if match)
-            for _, name in named[:1]:
-                part = "grid" if name in self.top["learners"][path[1]].get("grid", {}) else "params"
-                path = (*path, part, name)
-            raise self.wrong(path, f"{key.learner} on {key.problem}: {error}") from None
+        except Exception as error:
+            # The message names the entry at fault where there is one; its line says more than that of the learner.
+            entry, said = self.top["learners"][path[1]], one_line(error)
+            places: dict[str, tuple[Any, ...]] = {name: (name,) for name in ("preset", "slater_gap") if name in entry}
+            places |= {name: (part, name) for part in ("params", "grid") for name in entry.get(part, {})}
+            words = {name: rf"'{re.escape(name)}'|\b{re.escape(name)} is\b|\bunknown {re.escape(name)}\b" for name in places}
+            found = {name: match.start() for name, word in words.items() if (match := re.search(word, said))}
+            if found:
+                path = (*path, *places[min(found, key=lambda name: found[name])])
+            raise self.wrong(path, f"{key.learner} on {key.problem}: {said}") from error
 
     # --- values ---
 
@@ -157,7 +165,7 @@ class _Reader:
         return value
 
     def seeds(self, value: Any) -> list[int]:
-        if isinstance(value, list):
+        if isinstance(value, list) and value:
             return [self.whole(("seeds",), seed, 0) for seed in value]
         return list(range(self.whole(("seeds",), value, 1)))
 
@@ -206,5 +214,6 @@ class _Reader:
             if path[: len(here)] == here and len(here) > best:
                 found, best = number, len(here)
         if quoted:
-            found = next((n for n in range(found, len(lines) + 1) if f'"{quoted}"' in lines[n - 1]), found)
+            written = (f'"{quoted}"', f"'{quoted}'")
+            found = next((n for n in range(found, len(lines) + 1) if any(w in lines[n - 1] for w in written)), found)
         return found

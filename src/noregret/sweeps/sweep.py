@@ -65,9 +65,11 @@ def sweep(
     context.progress = progress.note
 
     def take(outcome: Outcome) -> None:
-        key = todo.pop(outcome.id)
         summary.episodes += outcome.episodes
         summary.kernel_seconds += outcome.kernel_seconds
+        if outcome.status in ("busy", "stopped"):
+            return
+        key = todo.pop(outcome.id)
         if outcome.status == "failed":
             summary.failed[outcome.id] = outcome.error
         elif outcome.status == "done":
@@ -85,10 +87,9 @@ def sweep(
     try:
         while todo and not context.stop.is_set():
             for outcome in play(list(todo.values()), context, progress.show):
-                if outcome.status not in ("busy", "stopped"):
-                    if outcome.status == "done":
-                        _visible(context.store, outcome.id)
-                    take(outcome)
+                if outcome.status == "done":
+                    _visible(context.store, outcome.id)
+                take(outcome)
             if todo and not context.stop.is_set():
                 _wait_for_others(todo, context, take, progress)
     except FileError as error:

@@ -20,7 +20,7 @@ import numpy as np
 
 from noregret.errors import FileError, InputError, NoRegretError
 from noregret.files import make_folder
-from noregret.store import RunKey, Store
+from noregret.store import RunKey, Store, usual_grid
 from noregret.sweeps.job import Context
 from noregret.sweeps.sweep import sweep
 from noregret.sweeps.worlds import world
@@ -91,7 +91,7 @@ class Question:
         """The runs that judge a choice."""
         return [
             RunKey(
-                world(text).name, self.learner, self.episodes, seed=seed, record_every=max(1, self.episodes // 100),
+                world(text).name, self.learner, self.episodes, seed=seed, record_every=usual_grid(self.episodes),
                 preset=self.preset, slater_gap=self.slater_gap, params=dict(self.fixed or {}) | dict(params),
                 problem_hash=world(text).hash,
             )

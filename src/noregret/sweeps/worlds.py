@@ -42,6 +42,8 @@ class World:
         """The trial of a run, before its first episode."""
         if key.problem_hash != self.hash:
             raise InputError(f"problem {key.problem!r} is not the one that the run was planned for: its arrays differ")
+        for name in RunKey.__dataclass_fields__.keys() & key.params.keys():
+            raise InputError(f"{name!r} is among the parameters; expected constants of the learner, and this is not one")
         return self._start(key)
 
     def _start(self, key: RunKey) -> Trial | LinearTrial:
@@ -77,11 +79,15 @@ class LinearWorld(World):
         self.optimum = linear_oracle.solve(self.problem)
 
     def _start(self, key: RunKey) -> Trial | LinearTrial:
-        if key.starts is not None:
-            raise InputError(f"starts is {key.starts!r}; {self.name} has states in R^D and draws its own start: expected None")
+        self.starts(key.starts)
         options = {"preset": key.preset, "slater_gap": key.slater_gap, **key.params}
         made = linear_runner.make_learner(self.problem, key.learner, self.optimum, episodes=key.episodes, **options)
         return LinearTrial(Trace(self.problem, key.episodes, key.record_every, self.optimum.value), made, key.seed, key.trial)
+
+    def starts(self, given: Any) -> None:
+        """None can be given."""
+        if given is not None:
+            raise InputError(f"starts is {given!r}; {self.name} has states in R^D and draws its own start: expected None")
 
     def _solve_tightened(self, zeta: float) -> float:
         return linear_runner.tightened_value(self.problem, self.optimum, zeta)
