@@ -194,7 +194,7 @@ def test_files_are_plain_versioned_and_checked(tmp_path):
     a.save(path)
     with np.load(path, allow_pickle=False) as file:
         meta = json.loads(file["meta"].tobytes())
-        assert meta["format"] == 1 and all(file[key].dtype != object for key in file.files)
+        assert meta["format"] == 2 and all(file[key].dtype != object for key in file.files)
         arrays = {key: file[key] for key in file.files}
     loaded = nr.Agent.load(path, features=FEATURES)
     np.testing.assert_array_equal(loaded.probabilities([0.3], 1), a.probabilities([0.3], 1))

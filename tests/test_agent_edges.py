@@ -117,3 +117,100 @@ def test_looking_saving_and_loading_past_a_power_of_two_change_nothing(preset, t
     np.testing.assert_array_equal(loaded.probabilities(1, 0), parts.probabilities(1, 0))
     same(whole, parts.learn(3, progress_bar=False))
     same(whole, loaded.learn(3, progress_bar=False))
+
+
+# --- spaces that do not count from 0 ----------------------------------------------------------------------------------
+
+
+def test_spaces_that_start_elsewhere_give_the_same_agent_in_the_environments_own_numbers(tmp_path):
+    told = []
+
+    def cost(x, action, y, reward, info):
+        told.append((int(x), action, int(y)))
+        return info["cost"]
+
+    plain, shifted = learned(30, beta=0.1), learned(30, Line(action=7, state=3), beta=0.1, utility=cost)
+    same(plain, shifted)
+    assert {x for x, _, _ in told} == {y for _, _, y in told} == {3, 4, 5, 6} and {a for _, a, _ in told} == {7, 8}
+    shifted.save(tmp_path / "a.npz")
+    for other in (shifted, nr.Agent.load(tmp_path / "a.npz")):  # also where no environment says where counting begins
+        for x in range(4):
+            np.testing.assert_array_equal(other.probabilities(x + 3, 2), plain.probabilities(x, 2))
+            assert other.predict(x + 3, 2, deterministic=True) == plain.predict(x, 2, deterministic=True) + 7
+        assert {other.predict(np.int64(3), 0) for _ in range(50)} <= {7, 8}
+        with pytest.raises(nr.NoRegretError, match="outside the table"):
+            other.predict(2, 0)
+
+
+def test_transformers_are_fitted_on_states_counted_as_the_learner_counts_them():
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    a = learned(5, Line(state=3), features=preprocessing.OneHotEncoder())
+    assert a.spec.dimension == 8 and a.probabilities(6, 0).shape == (2,)
+
+
+# --- costs and utilities ----------------------------------------------------------------------------------------------
+
+
+def test_a_cost_is_not_taken_for_a_utility_nor_the_reverse(tmp_path):
+    limit, threshold = {"limit": 2.0}, {"limit": None, "threshold": 2.0}
+    for shown, options, text in (
+        ("cost", threshold, "step 0: the environment shows a cost, and threshold= is for the opposite; expected limit="),
+        ("utility", limit, "step 0: the environment shows a utility, and limit= is for the opposite; expected threshold="),
+    ):
+        a = agent(Line(shown=shown), **options)
+        with pytest.raises(nr.NoRegretError) as caught:
+            a.learn(1, progress_bar=False)
+        assert text in str(caught.value) and a.episodes == 0
+        meant = learned(3, Line(shown=shown), utility=shown, **options)  # said in so many words, it is taken
+        meant.save(tmp_path / "a.npz")
+        with pytest.raises(nr.NoRegretError) as caught:
+            nr.Agent.load(tmp_path / "a.npz", env=Line(shown=shown)).learn(1, progress_bar=False)
+        assert text in str(caught.value)
+        nr.Agent.load(tmp_path / "a.npz", env=Line(shown=shown), utility=shown).learn(1, progress_bar=False)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_of_numpy_can_be_saved_and_what_cannot_is_refused_at_once(tmp_path):
+    a = learned(
+        4, episodes=np.int64(6), beta=np.float32(0.3), slater_gap=np.float64(0.5), seed=np.int32(3), merge_tol=np.array(0.0)
+    )
+    a.save(tmp_path / "a.npz")
+    b = nr.Agent.load(tmp_path / "a.npz", env=Line())
+    same(a.learn(2, progress_bar=False), b.learn(2, progress_bar=False))
+    with pytest.raises(nr.NoRegretError, match="is a set"):
+        agent(beta={0.3})
+
+
+def test_flipped_bits_are_noticed_or_do_not_matter(tmp_path):
+    a = learned(4, episodes=6)
+    a.save(tmp_path / "a.npz")
+    whole, refused = (tmp_path / "a.npz").read_bytes(), 0
+    rng = np.random.default_rng(0)
+    for place in rng.choice(len(whole), 300, replace=False):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / "b.npz").write_bytes(damaged)
+        try:
+            b = nr.Agent.load(tmp_path / "b.npz")
+        except nr.NoRegretError as error:
+            refused += 1
+            assert "\n" not in str(error)
+        else:
+            same(a, b)
+    assert refused > 100
+
+
+def test_an_environment_or_an_argument_that_cannot_be_meant_is_refused_by_load(tmp_path):
+    a = learned(2, Line(action=1))
+    a.save(tmp_path / "a.npz")
+    for options, text in (
+        ({"env": Line(action=1, n_actions=3)}, "env has 3 actions; expected 2"),
+        ({"env": Line(action=1, n=5)}, "env has 5 states; expected 4"),
+        ({"env": Line()}, "env counts states and actions from [0, 0]; expected [0, 1]"),
+        ({"env": Line(action=1), "utilty": "cost"}, "unknown argument of Agent.load 'utilty'; did you mean 'utility'?"),
+    ):
+        with pytest.raises(nr.NoRegretError) as caught:
+            nr.Agent.load(tmp_path / "a.npz", **options)
+        assert text in str(caught.value)

@@ -121,3 +121,41 @@ def test_what_is_refused():
         with pytest.raises(NoRegretError) as caught:
             make()
         assert text in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_transformers_that_need_no_fit(tmp_path):
+    pytest.importorskip("sklearn")
+    import gymnasium
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
+
+    import noregret as nr
+
+    options = {"limit": 5.0, "episodes": 20, "horizon": 6, "overrun": "cut", "utility": lambda *_: 0.5}
+    for transformer, bound, stated in (
+        (Normalizer(), 1.0, None),
+        (Normalizer("l1"), 1.0, None),
+        (Normalizer("max"), 2.0, None),
+        (make_pipeline(FunctionTransformer(np.tanh), Normalizer()), 1.0, None),
+        (make_pipeline(StandardScaler(), Normalizer()), 1.0, None),
+        (FunctionTransformer(np.tanh), 2.0, 2.0),
+    ):
+        a = nr.Agent(gymnasium.make("CartPole-v1"), features=transformer, bound=stated, **options).learn(2, progress_bar=False)
+        assert a.features.width == 4 and a.features.bound == pytest.approx(bound)
+        a.save(tmp_path / "a.npz")
+        b = nr.Agent.load(tmp_path / "a.npz", features=a.features.transformer)
+        np.testing.assert_array_equal(a.probabilities(np.full(4, 0.1), 0), b.probabilities(np.full(4, 0.1), 0))
+    with pytest.raises(NoRegretError, match="Normalizer does not say how many numbers it takes; pass probe="):
+        Transformer(Normalizer(), n_actions=2)
+    assert Transformer(Normalizer("max"), n_actions=2, probe=np.ones((1, 9))).bound == 3.0
+
+
+def test_nystroem_is_fitted_in_double_precision():
+    pytest.importorskip("sklearn")
+    from sklearn.kernel_approximation import Nystroem
+
+    X = (0.05 * np.random.default_rng(0).normal(size=(300, 4))).astype(np.float32)  # a nearly singular K
+    f = Transformer(Nystroem(n_components=60, random_state=0), n_actions=2, sample=X)
+    assert np.linalg.norm(f.encode(X), axis=2).max() <= 1.0 + 1e-6
+    with pytest.raises(NoRegretError, match="no bound on the norm of Nystroem's features is proven"):
+        Transformer(Nystroem(n_components=60, random_state=0).fit(X), n_actions=2)

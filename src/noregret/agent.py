@@ -22,24 +22,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from noregret import adequacy, agent_files, learners
 from noregret.episodes import Episode, play
-from noregret.errors import InputError
-from noregret.features import FeatureMap, OneHot, Table, Transformer
-from noregret.features.transformer import is_fitted
-from noregret.gym import LinearEnv, Objectives, TabularEnv, World, make_env, sample_states
+from noregret.errors import InputError, unknown_name
+from noregret.features import OneHot, Transformer
+from noregret.gym import LinearEnv, Objectives, TabularEnv, World
+from noregret.gym.environments import as_environment, features_for, horizon_of
+from noregret.gym.world import plain
 from noregret.interrupts import held
 from noregret.kernels.world import draw_action
 from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.metrics import mean_interval
-from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.base import Array
 from noregret.problems.checks import integer
 from noregret.problems.continuous import ContinuousSpec
-from noregret.problems.linear import LinearCMDP
 from noregret.progress import bar
+from noregret.store.identity import decode, encode
 
 #: Without a total, constants are at first those of this many episodes.
 FIRST_TOTAL = 1024
 #: Observations kept to recognise the feature map by.
 PROBES = 16
+#: Arguments that say how an environment is read, which are not saved.
+WORLD = ("utility", "reward_weights", "utility_weights", "overrun")
 
 
 class Record(NamedTuple):
@@ -131,7 +134,7 @@ class Agent:
         slater_gap: float | None = None,
         **params: Any,
     ) -> None:
-        env = _environment(env)
+        env = as_environment(env)
         inner = getattr(env, "unwrapped", env)
         if isinstance(inner, TabularEnv | LinearEnv):
             horizon = horizon or inner.problem.horizon
@@ -139,14 +142,14 @@ class Agent:
                 threshold, utility = inner.problem.b, utility or "utility"
                 constraint_names = constraint_names or inner.problem.constraint_names
         objectives = Objectives.make(
-            _horizon(env, horizon), threshold=threshold, limit=limit, reward_range=reward_range, utility_range=utility_range,
+            horizon_of(env, horizon), threshold=threshold, limit=limit, reward_range=reward_range, utility_range=utility_range,
             names=constraint_names,
         )  # fmt: skip
         world = World(
             env, objectives, utility=utility, reward_weights=reward_weights, utility_weights=utility_weights, overrun=overrun
         )
         seed = integer("seed", seed, 0)
-        chosen = _features(features, world, objectives.horizon, seed, bound)
+        chosen = features_for(features, world, objectives.horizon, seed, bound)
         options = {"preset": preset, "slater_gap": slater_gap, **params}
         self._set_up(world, objectives, learner, chosen, episodes, seed, options)
 
@@ -154,8 +157,9 @@ class Agent:
         self, world: World | None, objectives: Objectives, learner: str, features: Any, episodes: int | None, seed: int,
         options: dict[str, Any],
     ) -> None:  # fmt: skip
-        if episodes is not None:
-            integer("episodes", episodes, 1)
+        episodes = None if episodes is None else integer("episodes", episodes, 1)
+        options = decode(encode(options))  # plain numbers, or refused now rather than when saved
+        self.starts = (0, 0) if world is None else world.starts
         self.world, self.objectives, self.features, self.seed = world, objectives, features, seed
         self.total, self.learner_name, self.options = episodes, learner, options
         self.spec = ContinuousSpec(objectives.horizon, objectives.thresholds, features, objectives.names, objectives.absorbing)
@@ -218,13 +222,13 @@ class Agent:
         """An action for an observation at a step 0..H-1; drawn from the policy, or its likeliest if ``deterministic``."""
         integer("step", step, 0, self.objectives.horizon - 1)
         policy = self.probabilities(obs, step)
-        if deterministic:
-            return int(policy.argmax())
-        return int(draw_action(policy[None, None], 0, 0, self._predictions.random()))
+        a = policy.argmax() if deterministic else draw_action(policy[None, None], 0, 0, self._predictions.random())
+        return int(a) + self.starts[1]
 
     def probabilities(self, obs: Any, step: int) -> Array:
-        """π_step(·|obs), (A,)."""
-        return np.asarray(self.learner.current().chances(step, self.learner.encode(step, obs)[None])[0])
+        """π_step(·|obs), (A,), in the order of the environment's actions."""
+        rows = self.learner.encode(step, plain(obs, self.starts[0]))
+        return np.asarray(self.learner.current().chances(step, rows[None])[0])
 
     def evaluate(self, episodes: int = 100, deterministic: bool = False) -> Evaluation:
         """Play fresh episodes with the policy as it is, stochastic unless asked otherwise, and learn nothing."""
@@ -290,23 +294,28 @@ class Agent:
             env: the environment, to learn on or evaluate; not needed to predict.
             world: ``utility``, ``reward_weights``, ``utility_weights``, ``overrun`` as at construction.
         """
+        for key in world:
+            if key not in WORLD:
+                raise unknown_name("argument of Agent.load", key, ("env", "features", *WORLD))
         meta, arrays = agent_files.read(path)
         objectives = Objectives.from_plain(meta["objectives"])
         if features is None and meta["one_hot"]:
             features = OneHot(*meta["one_hot"])
         if hasattr(features, "transform"):
-            features = Transformer(features, n_actions=meta["n_actions"], bound=meta["bound"])
+            probe = arrays["probes"] if len(arrays["probes"]) else None
+            features = Transformer(features, n_actions=meta["n_actions"], bound=meta["bound"], probe=probe)
         if features is None or not hasattr(features, "encode"):
             raise InputError(f"features is {features!r}; expected the feature map the agent was made with ({meta['features']})")
         agent = cls.__new__(cls)
         there = None
         if env is not None:
-            env = _environment(env)
+            env = as_environment(env)
             if isinstance(getattr(env, "unwrapped", env), TabularEnv | LinearEnv) and not objectives.costs:
                 world.setdefault("utility", "utility")
             there = World(env, objectives, **world)
+            agent_files.check_world(there, meta)
         agent._set_up(there, objectives, meta["learner"], features, meta["episodes"], meta["seed"], meta["options"])
-        agent_files.fill(path, agent, meta, arrays)
+        agent_files.fill(agent, meta, arrays)
         agent._retune()
         return agent
 
@@ -327,52 +336,3 @@ def _seeds(seed: int, purpose: int, k: int, H: int) -> tuple[int, Array]:
     """The environment's seed of episode k, and the uniforms that draw its actions; learning, evaluation, adequacy differ."""
     world, own = (np.random.SeedSequence(seed, spawn_key=(purpose, k, i)) for i in (0, 1))
     return int(world.generate_state(1)[0]) & 0x7FFFFFFF, np.random.default_rng(own).random(H)
-
-
-def _environment(env: Any) -> Any:
-    if isinstance(env, TabularCMDP | LinearCMDP):
-        return make_env(env)
-    if isinstance(env, str):
-        import gymnasium
-
-        return gymnasium.make(env)
-    if not (hasattr(env, "reset") and hasattr(env, "step") and hasattr(env, "action_space")):
-        raise InputError(f"env is {env!r}; expected a Gymnasium environment, its id, or a problem")
-    return env
-
-
-def _horizon(env: Any, horizon: int | None) -> int:
-    if horizon is None:
-        horizon = getattr(getattr(env, "spec", None), "max_episode_steps", None)
-        layer = env
-        while layer is not None:  # a TimeLimit put on by hand is not in the spec
-            limit = getattr(layer, "_max_episode_steps", None)
-            horizon = limit if limit is not None else horizon
-            layer = layer.__dict__.get("env")
-    if horizon is None:
-        raise InputError("horizon is None and the environment has no time limit; expected horizon=, the steps of an episode")
-    return integer("horizon", horizon, 1)
-
-
-def _features(features: Any, world: World, horizon: int, seed: int, bound: float | None) -> Any:
-    env, A = world.env, world.n_actions
-    if features is None:
-        inner = getattr(env, "unwrapped", env)
-        if isinstance(inner, LinearEnv):
-            return inner.problem.features
-        if isinstance(inner, TabularEnv) and inner.problem.features is not None:
-            return Table(inner.problem.features)
-        if hasattr(env.observation_space, "n"):
-            return OneHot(int(env.observation_space.n), A)
-        raise InputError(
-            f"features is None; observations of {env.observation_space} need a feature map, e.g. noregret.features.Fourier, "
-            f"TileCoding, or a scikit-learn transformer such as RBFSampler"
-        )
-    if hasattr(features, "transform"):
-        sample = None if is_fitted(features) else sample_states(env, seed=seed, steps=horizon)
-        features = Transformer(features, n_actions=A, sample=sample, bound=bound)
-    if not (isinstance(features, FeatureMap) or hasattr(features, "encode")):
-        raise InputError(f"features is {features!r}; expected a feature map of noregret.features or a scikit-learn transformer")
-    if features.n_actions != A:
-        raise InputError(f"features are for {features.n_actions} actions; expected {A}, as the environment has")
-    return features

@@ -3,7 +3,8 @@ r"""Any scikit-learn transformer as ψ, lifted to actions: φ(x,a) = e_a ⊗ ψ(
 A bound on ‖ψ‖ is proven for these, else it must be given:
 
 - ``RBFSampler``: √(2/p)·cos(...) in each of p entries, so √2;
-- ``Nystroem`` with a kernel that has k(x,x) = 1 (rbf, laplacian, cosine): ‖ψ(x)‖² = k_xᵀ K⁻¹ k_x ≤ k(x,x) = 1;
+- ``Nystroem`` with a kernel that has k(x,x) = 1 (rbf, laplacian, cosine): ‖ψ(x)‖² = k_xᵀ K⁻¹ k_x ≤ k(x,x) = 1, if fitted in
+  double precision (K is nearly singular, and in single precision norms come out above 1); what is fitted here is;
 - ``OneHotEncoder`` and ``KBinsDiscretizer(encode="onehot…")``: one 1 for each of the q columns, so √q;
 - ``Normalizer``: 1 for "l2" and for "l1", √p for "max" (each entry at most 1);
 - ``MinMaxScaler(clip=True)``: √p times the larger end of its range;
@@ -31,10 +32,18 @@ class Transformer(FeatureMap):
         n_actions: A.
         sample: (n, D) states to fit on; ``noregret.gym.sample_states`` collects some from an environment.
         bound: on the norm of what ``transform`` returns; needed unless :func:`proven_bound` knows one.
+        probe: (n, D) states to count the features of, for one that does not say how many numbers it takes (those that need
+            no fit do not); nothing is fitted on them.
     """
 
     def __init__(
-        self, transformer: Any, *, n_actions: int, sample: ArrayLike | None = None, bound: float | None = None
+        self,
+        transformer: Any,
+        *,
+        n_actions: int,
+        sample: ArrayLike | None = None,
+        bound: float | None = None,
+        probe: ArrayLike | None = None,
     ) -> None:
         if not hasattr(transformer, "transform"):
             raise InputError(
@@ -43,21 +52,23 @@ class Transformer(FeatureMap):
         if sample is not None:
             from sklearn.base import clone
 
-            transformer = clone(transformer).fit(_flat(np.asarray(sample)))
+            probe, transformer = sample, clone(transformer).fit(_flat(np.asarray(sample)))
         elif not is_fitted(transformer):
             raise InputError(
                 f"transformer {_name(transformer)} is not fitted; fit it, or pass sample= with states to fit it on"
             )
+        seen = None if probe is None else _flat(np.asarray(probe))[:1]
+        columns = getattr(transformer, "n_features_in_", None if seen is None else seen.shape[1])
+        if columns is None:
+            raise InputError(f"{_name(transformer)} does not say how many numbers it takes; pass probe= with states to show it")
         if bound is None:
-            bound = proven_bound(transformer)
+            bound = proven_bound(transformer, int(columns))
         if bound is None:
             raise InputError(
                 f"no bound on the norm of {_name(transformer)}'s features is proven; pass bound= with one (‖φ‖ ≤ 1 is needed)"
             )
         self.transformer = transformer
-        size = getattr(transformer, "n_features_in_", None)
-        probe = np.zeros((1, 1 if size is None else int(size))) if sample is None else _flat(np.asarray(sample))[:1]
-        width = _width(transformer, probe)
+        width = _width(transformer, np.zeros((1, int(columns))) if seen is None else seen)
         super().__init__(n_actions=n_actions, rows=1, width=width, bound=check_bound(bound))
 
     def _raw(self, states: NDArray[Any]) -> Array:
@@ -73,35 +84,43 @@ class Transformer(FeatureMap):
         return f"{_name(self.transformer)} as {super().describe()}"
 
 
-def proven_bound(transformer: Any) -> float | None:
-    """A bound on ‖transform(x)‖ over all x that the transformer accepts, or None where none is proven."""
+def proven_bound(transformer: Any, columns: int | None = None) -> float | None:
+    """A bound on ‖transform(x)‖ over all x that the transformer accepts, or None where none is proven.
+
+    ``columns`` is how many numbers x has, for a transformer that does not say.
+    """
     name = _name(transformer)
     if name == "RBFSampler":
         return math.sqrt(2.0)
     if name == "Nystroem" and transformer.kernel in ("rbf", "laplacian", "cosine"):
+        return None if getattr(transformer, "normalization_", np.zeros(0)).dtype == np.float32 else 1.0
+    if name == "Normalizer" and transformer.norm in ("l1", "l2"):
         return 1.0
     if name == "Pipeline":
         return proven_bound(transformer.steps[-1][1])
     if name == "FeatureUnion":
         weights = transformer.transformer_weights or {}
-        parts = [(proven_bound(part), weights.get(key, 1.0)) for key, part in transformer.transformer_list]
+        parts = [(proven_bound(part, columns), weights.get(key, 1.0)) for key, part in transformer.transformer_list]
         if all(bound is not None for bound, _ in parts):
             return math.sqrt(sum((float(weight) * float(bound or 0.0)) ** 2 for bound, weight in parts))
         return None
-    columns = getattr(transformer, "n_features_in_", None)
+    columns = getattr(transformer, "n_features_in_", columns)
     if columns is None:
         return None
     if name == "OneHotEncoder" or (name == "KBinsDiscretizer" and transformer.encode.startswith("onehot")):
         return math.sqrt(columns)
     if name == "Normalizer":
-        return 1.0 if transformer.norm in ("l1", "l2") else math.sqrt(columns)
+        return math.sqrt(columns)
     if name == "MinMaxScaler" and transformer.clip:
         return math.sqrt(columns) * max(abs(float(end)) for end in transformer.feature_range)
     return None
 
 
 def is_fitted(transformer: Any) -> bool:
-    """Whether a transformer can transform already."""
+    """Whether a transformer can transform already; a pipeline, if all its steps can."""
+    steps = [step for _, step in getattr(transformer, "steps", ()) if hasattr(step, "transform")]
+    if steps:
+        return all(is_fitted(step) for step in steps)
     try:
         from sklearn.exceptions import NotFittedError
         from sklearn.utils.validation import check_is_fitted
@@ -133,7 +152,8 @@ def _dense(psi: Any) -> Array:
 
 
 def _flat(states: NDArray[Any]) -> NDArray[Any]:
-    return states.reshape(len(states), -1)
+    x = states.reshape(len(states), -1)
+    return x.astype(np.float64) if x.dtype.kind == "f" else x  # the bounds are proven in double precision
 
 
 def _name(transformer: Any) -> str:

@@ -5,9 +5,14 @@ Where the utilities come from (``utility=``):
 - "utility": ``info["utility"]``; "cost": ``info["cost"]``;
 - "tuple": the third of a step's six results, as in safety-gymnasium: observation, reward, cost, terminated, truncated, info;
 - "vector": a reward that is a vector, as in mo-gymnasium: ``reward_weights`` makes the reward of it (the first entry by
-default) and ``utility_weights`` (m, n) the utilities (the other entries); - a function (observation, action, next
-observation, reward, info) of the user's; it returns one number or m of them; - None: the first of "tuple", "vector",
-"utility", "cost" that the first step shows.
+  default) and ``utility_weights`` (m, n) the utilities (the other entries);
+- a function (observation, action, next observation, reward, info) of the user's, all as the environment has them; it returns
+  one number or m of them;
+- None: the first of "tuple", "vector", "utility", "cost" that the first step shows and that means what was asked for: costs for
+  ``limit``, utilities for ``threshold``, a vector for either. An environment that only shows the other kind is refused.
+
+Observations and actions of a Discrete space that starts at n are n, n+1, ... for the environment and its user, and 0, 1, ...
+for the learner; ``starts`` says by how much they differ.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from noregret.features.base import show
 from noregret.gym.objectives import Objectives
 from noregret.problems.base import Array
 
-SOURCES = ("cost", "tuple", "utility", "vector")
+SOURCES = ("tuple", "vector", "utility", "cost")
 
 
 class Outcome(NamedTuple):
@@ -59,14 +64,14 @@ class World:
         overrun: str = "error",
     ) -> None:
         space = env.action_space
-        if not hasattr(space, "n") or not hasattr(space, "start"):
+        if not is_discrete(space):
             raise InputError(f"action space is {space}; expected Discrete actions")
         if isinstance(utility, str) and utility not in SOURCES:
             raise unknown_name("utility source", utility, SOURCES)
         if overrun not in ("error", "cut"):
             raise unknown_name("overrun", overrun, ("error", "cut"))
         self.env, self.objectives, self.utility, self.overrun = env, objectives, utility, overrun
-        self.n_actions, self._first_action = int(space.n), int(space.start)
+        self.n_actions, self.starts = int(space.n), (first_state(env), int(space.start))
         self.reward_weights = None if reward_weights is None else np.asarray(reward_weights, dtype=np.float64)
         self.utility_weights = None if utility_weights is None else np.atleast_2d(np.asarray(utility_weights, dtype=np.float64))
         self._source: str | Callable[..., Any] | None = utility
@@ -80,7 +85,8 @@ class World:
 
     def step(self, h: int, action: int) -> Outcome:
         """Take an action at step h."""
-        results = self.env.step(action + self._first_action)
+        action += self.starts[1]
+        results = self.env.step(action)
         if len(results) not in (5, 6):
             raise InputError(f"step {h}: the environment returned {len(results)} results; expected 5, or 6 with a cost")
         observation, reward, *rest = results
@@ -98,16 +104,21 @@ class World:
 
     def _find(self, h: int, results: tuple[Any, ...]) -> str:
         """Where the utilities are, from what a step returned."""
-        info = results[-1]
+        info, costs = results[-1], self.objectives.costs
         shown = {
             "tuple": len(results) == 6, "vector": np.ndim(results[1]) > 0, "utility": "utility" in info, "cost": "cost" in info
         }  # fmt: skip
-        if self.objectives.costs and shown["cost"]:  # a limit asks for the cost where both are shown
-            shown["utility"] = False
-        for name, found in shown.items():
-            if found:
+        found = [name for name in SOURCES if shown[name]]
+        for name in found:
+            if name == "vector" or (name == "utility") != costs:
                 self._source = name
                 return name
+        if found:
+            kind, given, other = ("utility", "limit", "threshold") if costs else ("cost", "threshold", "limit")
+            raise InputError(
+                f"step {h}: the environment shows a {kind}, and {given}= is for the opposite; expected {other}=, or "
+                f"utility={found[0]!r} to take it for what {given}= is for"
+            )
         raise InputError(
             f"step {h}: the environment shows no utility; expected info['utility'], info['cost'], a cost in the step, a vector "
             f"reward, or a function as utility="
@@ -134,28 +145,41 @@ class World:
             raise InputError(f"step {h}: utility is {found!r}; expected numbers") from None
 
     def _plain(self, observation: Any) -> NDArray[Any]:
-        """An observation as an array of numbers."""
-        if isinstance(observation, dict | tuple):
-            raise InputError(
-                f"observation {show(list(observation))} is a {type(observation).__name__}; expected numbers (wrap the env "
-                f"in gymnasium.wrappers.FlattenObservation)"
-            )
-        x = np.asarray(observation)
-        start = getattr(self.env.observation_space, "start", None)
-        return x - int(start) if start is not None and np.ndim(start) == 0 and x.ndim == 0 else x
+        return plain(observation, self.starts[0])
+
+
+def is_discrete(space: Any) -> bool:
+    """Whether a space is Discrete: n values from a start on (MultiBinary has an n and no start)."""
+    return hasattr(space, "n") and hasattr(space, "start")
+
+
+def first_state(env: Any) -> int:
+    """The least observation where they are Discrete, else 0."""
+    return int(env.observation_space.start) if is_discrete(env.observation_space) else 0
+
+
+def plain(observation: Any, first: int) -> NDArray[Any]:
+    """An observation as an array of numbers; one number counts from ``first``."""
+    if isinstance(observation, dict | tuple):
+        raise InputError(
+            f"observation {show(list(observation))} is a {type(observation).__name__}; expected numbers (wrap the env "
+            f"in gymnasium.wrappers.FlattenObservation)"
+        )
+    x = np.asarray(observation)
+    return np.asarray(x - first) if first and x.ndim == 0 else x
 
 
 def sample_states(env: Any, n: int = 1000, seed: int = 0, steps: int = 1000) -> NDArray[Any]:
-    """About n observations of random play, to fit a transformer on; episodes of at most ``steps`` steps."""
+    """About n observations of random play as a learner sees them, to fit a transformer on; ``steps`` end an episode."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     found: list[Any] = []
-    first = int(getattr(env.action_space, "start", 0))
+    first, least = int(getattr(env.action_space, "start", 0)), first_state(env)
     while len(found) < n:
         observation, _ = env.reset(seed=int(rng.integers(2**31)))
-        found.append(observation)
+        found.append(plain(observation, least))
         for _ in range(steps):
             results = env.step(first + int(rng.integers(env.action_space.n)))
-            found.append(results[0])
+            found.append(plain(results[0], least))
             if results[-3] or results[-2] or len(found) >= n:
                 break
     return np.asarray(found)

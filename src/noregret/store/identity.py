@@ -132,10 +132,10 @@ def encode(value: Any) -> Any:
     """Plain JSON values: NumPy's numbers as Python's, numbers that are not finite as ``{"number": "inf"}``."""
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
         return [encode(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": repr(value)}
     if value is None or isinstance(value, bool | int | float | str):

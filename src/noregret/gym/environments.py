@@ -1,0 +1,70 @@
+"""What an agent needs to know of an environment before it plays: the object itself, its horizon, features for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noregret.errors import InputError
+from noregret.features import FeatureMap, OneHot, Table, Transformer
+from noregret.features.transformer import is_fitted
+from noregret.gym.problems import LinearEnv, TabularEnv, make_env
+from noregret.gym.world import World, is_discrete, sample_states
+from noregret.problems.base import TabularCMDP
+from noregret.problems.checks import integer
+from noregret.problems.linear import LinearCMDP
+
+
+def as_environment(env: Any) -> Any:
+    """The environment itself, that of an id, or that of a problem."""
+    if isinstance(env, TabularCMDP | LinearCMDP):
+        return make_env(env)
+    if isinstance(env, str):
+        import gymnasium
+
+        return gymnasium.make(env)
+    if not (hasattr(env, "reset") and hasattr(env, "step") and hasattr(env, "action_space")):
+        raise InputError(f"env is {env!r}; expected a Gymnasium environment, its id, or a problem")
+    return env
+
+
+def horizon_of(env: Any, horizon: int | None) -> int:
+    """H: what was given, or the environment's time limit."""
+    if horizon is None:
+        horizon = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+        layer = env
+        while layer is not None:  # a TimeLimit put on by hand is not in the spec
+            limit = getattr(layer, "_max_episode_steps", None)
+            horizon = limit if limit is not None else horizon
+            layer = layer.__dict__.get("env")
+    if horizon is None:
+        raise InputError("horizon is None and the environment has no time limit; expected horizon=, the steps of an episode")
+    return integer("horizon", horizon, 1)
+
+
+def features_for(features: Any, world: World, horizon: int, seed: int, bound: float | None) -> Any:
+    """The feature map for a world: what was given, a transformer as one, or what goes without saying."""
+    env, A = world.env, world.n_actions
+    if features is None:
+        inner = getattr(env, "unwrapped", env)
+        if isinstance(inner, LinearEnv):
+            return inner.problem.features
+        if isinstance(inner, TabularEnv) and inner.problem.features is not None:
+            return Table(inner.problem.features)
+        if is_discrete(env.observation_space):
+            return OneHot(int(env.observation_space.n), A)
+        raise InputError(
+            f"features is None; observations of {env.observation_space} need a feature map, e.g. noregret.features.Fourier, "
+            f"TileCoding, or a scikit-learn transformer such as RBFSampler"
+        )
+    if hasattr(features, "transform"):
+        fitted = is_fitted(features)
+        known = fitted and hasattr(features, "n_features_in_")
+        seen = None if known else sample_states(env, seed=seed, steps=horizon)
+        features = Transformer(
+            features, n_actions=A, sample=None if fitted else seen, probe=seen if fitted else None, bound=bound
+        )
+    if not (isinstance(features, FeatureMap) or hasattr(features, "encode")):
+        raise InputError(f"features is {features!r}; expected a feature map of noregret.features or a scikit-learn transformer")
+    if features.n_actions != A:
+        raise InputError(f"features are for {features.n_actions} actions; expected {A}, as the environment has")
+    return features
