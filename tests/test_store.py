@@ -209,9 +209,9 @@ def test_many_threads_that_want_one_run_play_it_once(store):
 
 
 def test_without_locks_both_play_and_one_rename_wins(store, monkeypatch):
-    from noregret.store import folder
+    from noregret import files as disk
 
-    monkeypatch.setattr(folder, "fcntl", None)
+    monkeypatch.setattr(disk, "fcntl", None)
     with store.lock("a") as first, store.lock("a") as second:
         assert first and second
     execute(key(), store)

@@ -6,11 +6,16 @@ import contextlib
 import os
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
 from noregret.errors import FileError
+
+try:
+    import fcntl
+except ImportError:  # not on this system: see hold
+    fcntl = None  # type: ignore[assignment]
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> Path:
@@ -61,3 +66,41 @@ def ensure_folder(path: Path) -> Path:
     except OSError as error:
         raise FileError(f"{path}: cannot be made: {error.strerror or error}") from None
     return path
+
+
+@contextlib.contextmanager
+def hold(path: Path) -> Iterator[bool]:
+    """Hold a lock; False when another process, or thread, holds it. The system lets go of it when its holder dies.
+
+    Where a file system has no locks everybody gets it.
+    """
+    handle = _acquire(path)
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)  # before letting go, so that nobody holds a name that is gone
+            os.close(handle)
+
+
+def _acquire(path: Path) -> int | None:
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise FileError(f"{path}: cannot be made: {error.strerror or error}") from error
+        try:
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        except OSError:
+            return handle  # no locks here: see hold
+        try:
+            if os.fstat(handle).st_ino == os.stat(path).st_ino:
+                return handle
+        except FileNotFoundError:
+            pass
+        os.close(handle)  # its name was removed by the one who held it before

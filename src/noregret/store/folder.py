@@ -30,13 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import DamagedError, FileError, InputError
-from noregret.files import ensure_folder, sync_folder, write_whole
+from noregret.files import ensure_folder, hold, sync_folder, write_whole
 from noregret.store.identity import DIGITS, RunKey, decode, encode
-
-try:
-    import fcntl
-except ImportError:  # not on this system: see above
-    fcntl = None  # type: ignore[assignment]
 
 _ID = re.compile(rf"[0-9a-f]{{{DIGITS}}}")
 _SEAL = re.compile(rb',\n "sha256": "([0-9a-f]{64})"\n}\n\Z')
@@ -196,37 +191,8 @@ class Store:
     @contextlib.contextmanager
     def lock(self, id: str) -> Iterator[bool]:
         """Hold a run; False when another process, or thread, holds it."""
-        path = ensure_folder(self.folder / ".work") / f"{id}.lock"
-        handle = _acquire(path)
-        try:
-            yield handle is not None
-        finally:
-            if handle is not None:
-                with contextlib.suppress(OSError):
-                    path.unlink(missing_ok=True)  # before letting go, so that nobody holds a name that is gone
-                os.close(handle)
-
-
-def _acquire(path: Path) -> int | None:
-    while True:
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise FileError(f"{path}: cannot be made: {error.strerror or error}") from error
-        try:
-            if fcntl is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            return None
-        except OSError:
-            return handle  # no locks here: see the module's docstring
-        try:
-            if os.fstat(handle).st_ino == os.stat(path).st_ino:
-                return handle
-        except FileNotFoundError:
-            pass
-        os.close(handle)  # its name was removed by the one who held it before
+        with hold(ensure_folder(self.folder / ".work") / f"{id}.lock") as free:
+            yield free
 
 
 # --- JSON with a seal ---------------------------------------------------------------------------------------------

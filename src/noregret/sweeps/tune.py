@@ -3,7 +3,9 @@
 A trial of the search is a choice of parameters; it is judged by the runs of some problems and seeds, which are stored like
 those of any sweep. Its value is the mean of hard regret at the last episode over all of them, its violation the mean of hard
 violation on the problem where that is worst. The search itself is a journal on the disk: stopped and started again, it goes
-on, and no run is played twice.
+on, and no run is played twice. A search is told apart by all that decides a value and by its ranges; the limit may change. One
+process at a time works on a search. Of its trials in Optuna's state FAIL those that failed carry the error; the others were
+interrupted, and their choice was put in line again.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import FileError, InputError, NoRegretError
-from noregret.files import make_folder
+from noregret.files import hold, make_folder
 from noregret.store import RunKey, Store, usual_grid
 from noregret.sweeps.job import Context
 from noregret.sweeps.sweep import sweep
@@ -99,6 +101,12 @@ class Question:
             for seed in range(self.seeds)
         ]  # fmt: skip
 
+    @property
+    def id(self) -> str:
+        """The name of the search: a hash of the runs, but for what is searched, and of the ranges."""
+        parts = [*(key.canonical() for key in self.keys({})), *(f"{name}={self.ranges[name]}" for name in sorted(self.ranges))]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -118,7 +126,13 @@ def tune(question: Question, folder: Path, trials: int, context: Context, seed: 
     make_folder(folder)
     for key in question.keys({name: values.first() for name, values in question.ranges.items()}):
         world(key.problem).start(key)  # what is wrong with the question is said now
-    study = _study(optuna, folder / "study.journal", question, seed)
+    with hold(folder / f"study-{question.id}.lock") as free:
+        if not free:
+            raise FileError(f"{folder}: another process is at work on this search; expected one at a time")
+        return _search(optuna, _study(optuna, folder / "study.journal", question, seed), question, trials, context)
+
+
+def _search(optuna: Any, study: Any, question: Question, trials: int, context: Context) -> Answer:
     states = optuna.trial.TrialState
     for left in study.get_trials(deepcopy=False, states=(states.RUNNING,)):  # of a sitting that was killed
         study.tell(left.number, state=states.FAIL)
@@ -129,8 +143,9 @@ def tune(question: Question, folder: Path, trials: int, context: Context, seed: 
         regret, violation, error = judge(question, params, context)
         if regret is None:
             if not context.stop.is_set():
+                trial.set_user_attr("error", error)
                 study.tell(trial, state=states.FAIL)
-                if len(study.get_trials(deepcopy=False, states=(states.FAIL,))) > trials + RANDOM_FIRST:
+                if _failed(optuna, study) > trials + RANDOM_FIRST:
                     raise NoRegretError(f"more choices fail than are wanted; the last one: {error}")
             continue
         trial.set_user_attr("hard_violation", violation)
@@ -159,7 +174,7 @@ def answer(study: Any, question: Question) -> Answer:
     optuna = _optuna()
     states = optuna.trial.TrialState
     complete = study.get_trials(deepcopy=False, states=(states.COMPLETE,))
-    failed = len(study.get_trials(deepcopy=False, states=(states.FAIL,)))
+    failed = _failed(optuna, study)
     within = [trial for trial in complete if trial.user_attrs["hard_violation"] <= question.violation_limit]
     ranked = sorted(within, key=lambda t: t.value) or sorted(complete, key=lambda t: t.user_attrs["hard_violation"])
     importance: dict[str, float] = {}
@@ -176,14 +191,17 @@ def answer(study: Any, question: Question) -> Answer:
     )
 
 
+def _failed(optuna: Any, study: Any) -> int:
+    fails = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.FAIL,))
+    return sum("error" in trial.user_attrs for trial in fails)
+
+
 def _study(optuna: Any, path: Path, question: Question, seed: int) -> Any:
     try:
         storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
     except OSError as error:
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
-    # Whatever changes the value of a choice makes it another search; other ranges or another limit do not.
-    rest = [str(key.to_json()) for key in question.keys({})]
-    name = f"{question.learner}, {question.episodes} episodes, {hashlib.sha256(''.join(rest).encode()).hexdigest()[:12]}"
+    name = f"{question.learner}, {question.episodes} episodes, {question.id}"
     study = optuna.create_study(storage=storage, study_name=name, direction="minimize", load_if_exists=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
