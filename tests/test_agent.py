@@ -141,7 +141,7 @@ def test_early_ends_count_as_an_absorbing_state():
     a = agent(Drift(ends=True), episodes=80).learn(80, progress_bar=False)
     assert min(a.lengths) < 6
     with pytest.raises(nr.NoRegretError, match="ended early, and 0 lies outside reward_range"):
-        agent(Drift(ends=True), reward_range=(0.0001, 1.0)).learn(80, progress_bar=False)
+        agent(Drift(ends=True), reward_range=(0.0001, 1.0), episodes=80).learn(80, progress_bar=False)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 import noregret as nr
 import noregret.agent
+from noregret.features import Lifted, Table, one_hot
 from noregret.interrupts import held
 from noregret.learners import continuous
 
@@ -214,3 +215,89 @@ def test_an_environment_or_an_argument_that_cannot_be_meant_is_refused_by_load(t
         with pytest.raises(nr.NoRegretError) as caught:
             nr.Agent.load(tmp_path / "a.npz", **options)
         assert text in str(caught.value)
+
+
+# --- what is promised before work starts ------------------------------------------------------------------------------
+
+
+def test_no_more_is_learned_than_memory_was_bounded_for():
+    a = learned(8, episodes=10)
+    before = a.learner.state()
+    with pytest.raises(nr.NoRegretError, match="episodes is 3; expected at most 2, what is left of the 10"):
+        a.learn(3)
+    assert a.episodes == 8 and all((before[key] == value).all() for key, value in a.learner.state().items())
+    a.learn(2, progress_bar=False)
+    with pytest.raises(nr.NoRegretError, match="episodes is 1; expected at most 0"):
+        a.learn(1)
+    assert a.summary().count("GB") == 1 and "until" not in a.summary()
+
+
+def test_without_an_end_the_bound_is_said_to_hold_until_an_episode(tmp_path):
+    a = learned(1023)
+    assert "GB until episode 1024" in a.summary() and a.learner.memory_bound() == agent(episodes=1024).learner.memory_bound()
+    a.learn(2, progress_bar=False).save(tmp_path / "a.npz")
+    for other in (a, nr.Agent.load(tmp_path / "a.npz")):
+        assert "GB until episode 2048" in other.summary()
+        assert other.learner.memory_bound() == agent(episodes=2048).learner.memory_bound()
+
+
+def test_limits_out_of_reach_are_refused_and_those_at_the_edge_are_not():
+    for options, text in (
+        ({"limit": -1.0}, "limit is -1; expected at least 0, as 5 steps in utility_range (0, 1) allow"),
+        ({"limit": None, "threshold": 99}, "threshold is 99; expected at most 5, as 5 steps in utility_range (0, 1) allow"),
+        ({"limit": [0.5, -11.0], "utility_range": [(0, 1), (-2, 3)]}, "limit[1] is -11; expected at least -10"),
+    ):
+        with pytest.raises(nr.NoRegretError) as caught:
+            agent(**options)
+        assert text in str(caught.value)
+    agent(limit=0.0), agent(limit=99.0), agent(limit=None, threshold=5.0)
+
+
+def test_one_episode_has_no_interval():
+    found = learned(3).evaluate(1)
+    low, mean, high = found.reward
+    assert np.isnan([low, high]).all() and mean == found.rewards[0] and np.isnan([found.values[0][0], found.values[0][2]]).all()
+    assert "[nan, nan] over 1 episode" in str(found)
+
+
+def test_multi_binary_observations_are_not_states_0_to_n():
+    env = Line()
+    env.observation_space = spaces.MultiBinary(4)
+    with pytest.raises(nr.NoRegretError, match="features is None; observations of MultiBinary"):
+        agent(env)
+
+
+# --- are features good enough? ----------------------------------------------------------------------------------------
+
+
+class Ring(Line):
+    """Six places in a ring, and nothing random but the start."""
+
+    def __init__(self):
+        super().__init__(n=6)
+
+    def step(self, action):
+        self.x, self.h = (self.x + (1 if action else 5)) % 6, self.h + 1
+        return self.x, self.x / 5, False, self.h == 5, {"cost": float(self.x == 5)}
+
+
+def test_exact_features_are_not_called_poor_where_nothing_is_random():
+    exact = Lifted(lambda x: np.eye(6)[x.ravel()], n_actions=2, width=6, bound=1.0)  # as one-hot, but nobody knows
+    for features in (None, exact, Table(one_hot(6, 2))):
+        for n, options in ((300, {}), (60, {"preset": "paper", "slater_gap": 0.5, "beta": 0.2, "lam": 1.0})):  # a large ridge
+            report = learned(n, Ring(), features=features, episodes=n, **options).adequacy(100)
+            assert "adequate" in report.verdict and ("exact" in report.verdict) == (features is not exact)
+    poor = Lifted(lambda x: np.ones((len(x), 1)), n_actions=2, width=1, bound=1.0)
+    assert "too poor" in learned(300, Ring(), features=poor, episodes=300).adequacy(100).verdict
+
+
+def test_little_data_and_values_that_hardly_vary_are_not_called_poor_features():
+    lake = gymnasium.wrappers.TimeLimit(gymnasium.make("FrozenLake-v1", is_slippery=False).unwrapped, 20)
+    options = {"limit": 0.3, "horizon": 20, "utility": lambda x, a, y, r, info: float(y in (5, 7, 11, 12)), "episodes": 200}
+    assert "exact" in learned(200, lake, **options).adequacy(100).verdict
+    exact = Lifted(lambda x: np.eye(16)[x.ravel()], n_actions=4, width=16, bound=1.0)
+    report = learned(200, lake, features=exact, **options).adequacy(100)
+    assert "adequate" in report.verdict and 0 < report.large_bonus < 0.3  # what is large is left out, the rest fits
+    flat = Lifted(lambda x: np.ones((len(x), 1)), n_actions=4, width=1, bound=1.0)  # never finds the reward
+    report = learned(200, lake, features=flat, **options).adequacy(100)
+    assert "Nothing to judge by" in report.verdict and report.spread.max() < 0.01

@@ -30,7 +30,7 @@ from noregret.gym.world import plain
 from noregret.interrupts import held
 from noregret.kernels.world import draw_action
 from noregret.learners.continuous import DensePrimalDualLSVI
-from noregret.metrics import mean_interval
+from noregret.metrics import Interval, mean_interval
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
 from noregret.problems.continuous import ContinuousSpec
@@ -69,7 +69,7 @@ class Callback:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Means of raw totals over fresh episodes, with 95% intervals (low, mean, high)."""
+    """Means of raw totals over fresh episodes, with 95% intervals (low, mean, high); of one episode the ends are nan."""
 
     episodes: int
     reward: tuple[float, float, float]
@@ -93,6 +93,8 @@ class Evaluation:
 class Agent:
     """Learns to act in an environment under a constraint on a long-run total.
 
+    Action masks (``info["action_mask"]``) are not looked at: every action may be drawn at every state.
+
     Args:
         env: a Gymnasium environment or its id, or a problem of noregret.
         learner: "primal-dual-lsvi" or "lsvi-ucb".
@@ -100,7 +102,7 @@ class Agent:
             discrete observations and a problem's own features for a problem.
         threshold: the least raw total of each utility; or
         limit: the most raw total of each cost. A problem brings its own.
-        episodes: how many will be learned in all, or None for a schedule without an end.
+        episodes: how many will be learned in all (more are refused), or None for a schedule without an end.
         horizon: H; None for that of the environment's time limit or of the problem.
         seed: of everything random.
         reward_range: (low, high) of raw rewards.
@@ -184,6 +186,11 @@ class Agent:
     ) -> Agent:
         """Learn from ``episodes`` more episodes. An episode that fails is not counted and leaves the learner as it was."""
         integer("episodes", episodes, 1)
+        if self.total is not None and self.episodes + episodes > self.total:
+            raise InputError(
+                f"episodes is {episodes}; expected at most {self.total - self.episodes}, what is left of the {self.total} that "
+                f"the agent was made for (leave episodes= out of Agent for no end)"
+            )
         world = self._need_world("learn")
         hooks = callback if isinstance(callback, Callback) else _Plain(callback)
         hooks.on_start(self)
@@ -213,8 +220,9 @@ class Agent:
 
     def _retune(self) -> None:
         """Without an end, take the constants of the next power of two, before anything plans with those of the last."""
-        if self.total is None:
-            self.learner.retune(max(FIRST_TOTAL, 1 << self.episodes.bit_length()))
+        K = max(FIRST_TOTAL, 1 << self.episodes.bit_length())
+        if self.total is None and K != self.learner.episodes:
+            self.learner.retune(K)
 
     # --- acting --------------------------------------------------------------------------------------------------------
 
@@ -236,6 +244,8 @@ class Agent:
         played = self._fresh(episodes, 1, deterministic)
         rewards, totals = np.array([e.reward for e in played]), np.array([e.values for e in played])
         r, v = mean_interval(rewards), mean_interval(totals)
+        if episodes == 1:  # one episode says nothing of the spread
+            r, v = (Interval(i.mean, np.full_like(i.mean, np.nan), np.full_like(i.mean, np.nan)) for i in (r, v))
         return Evaluation(
             episodes=episodes, reward=(float(r.low), float(r.mean), float(r.high)),
             values=tuple((float(a), float(b), float(c)) for a, b, c in zip(v.low, v.mean, v.high, strict=True)),
@@ -271,7 +281,8 @@ class Agent:
         return "\n".join(lines)
 
     def _notice(self) -> str:
-        return f"this run will need at most {self.learner.memory_bound() / 1e9:.2g} GB"
+        until = f" until episode {self.learner.episodes}" if self.total is None else ""
+        return f"this run will need at most {self.learner.memory_bound() / 1e9:.2g} GB{until}"
 
     def _need_world(self, what: str) -> World:
         if self.world is None:

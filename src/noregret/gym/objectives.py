@@ -66,11 +66,24 @@ class Objectives:
         called = tuple(names) or ((kind,) if m == 1 else tuple(f"{kind} {i}" for i in range(m)))
         if len(called) != m:
             raise InputError(f"constraint_names has {len(called)} entries; expected {m}")
-        return Objectives(
+        made = Objectives(
             horizon=integer("horizon", horizon, 1), reward_range=_range("reward_range", reward_range),
             utility_ranges=tuple(_range("utility_range", r) for r in ranges), limits=tuple(float(v) for v in limits),
             costs=limit is not None, names=called,
         )  # fmt: skip
+        made._check_within_reach(word)
+        return made
+
+    def _check_within_reach(self, word: str) -> None:
+        """Refuse a limit below, or a threshold above, all totals that the range allows."""
+        beyond = np.flatnonzero(self.thresholds > self.horizon * (1.0 + 1e-9))
+        if len(beyond):
+            i = int(beyond[0])
+            low, high = self.utility_ranges[i]
+            name = word if len(self.limits) == 1 else f"{word}[{i}]"
+            end = f"at least {self.horizon * low:g}" if self.costs else f"at most {self.horizon * high:g}"
+            steps = f"{self.horizon} steps in utility_range ({low:g}, {high:g})"
+            raise InputError(f"{name} is {self.limits[i]:g}; expected {end}, as {steps} allow")
 
     @property
     def thresholds(self) -> Array:

@@ -150,6 +150,7 @@ class DensePrimalDualLSVI(Learner):
     def retune(self, K: int) -> None:
         """Use the constants of K episodes from now on, for a schedule without an end; the data and λ stay."""
         self._choose_constants(K)
+        self.episodes = K
 
     # --- planning and acting ---------------------------------------------------------------------------------------
 
