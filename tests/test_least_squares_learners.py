@@ -127,11 +127,16 @@ def test_rounding_is_the_literal_one(kind: str, eps: float, m: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["one-hot", "table"])
-def test_a_fine_net_is_greedy_algorithm_1(kind: str) -> None:
+@pytest.mark.parametrize("dual_estimate", ["optimistic", "pessimistic"])
+def test_a_fine_net_is_greedy_algorithm_1(kind: str, dual_estimate: str) -> None:
     """With radius ε = 10⁻⁵ the estimates after 60 episodes are the unrounded ones within Hε, and not the same."""
     p = problem(4, kind=kind)
-    one = start(p, "primal-dual-lsvi", 60, rounding=1e-5, eta=0.0, beta=0.3)
-    other = start(p, "primal-dual-lsvi", 60, alpha=np.inf, eta=0.0, beta=0.3)
+    given = {"eta": 0.0, "beta": 0.3, "lower_clip": True, "bonus": "span", "span_floor": 0.5, "lam": 1e-3} | {
+        "dual_estimate": dual_estimate,
+        "pessimism": 0.6,
+    }
+    one = start(p, "primal-dual-lsvi", 60, rounding=1e-5, **given)
+    other = start(p, "primal-dual-lsvi", 60, alpha=np.inf, **given)
     one.advance(60)
     other.advance(60)
     assert 0.0 < np.abs(one.learner._state.Q - other.learner._state.Q).max() <= p.horizon * 1e-5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -87,6 +89,54 @@ def test_the_safe_preset_says_what_it_needs() -> None:
         make("primal-dual-lsvi", problem.spec, episodes=10, safe_policy=nr.oracle.safest(problem))
     with pytest.raises(nr.NoRegretError, match="safe_policy is 'best'; expected an array"):
         nr.run(problem, episodes=10, preset="safe", safe_policy="best")
+    with pytest.raises(nr.NoRegretError, match="safe_policy is 'safest'; preset 'safe' needs a policy"):
+        make("primal-dual-lsvi", problem.spec, episodes=10, preset="safe", safe_policy="safest")
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [(np.ones((1, 1, 1)), "safe_policy has shape"), (np.zeros, r"safe_policy\[0, 0\] sums to 0"), (np.ones, "sums to 3")],
+)
+def test_a_safe_policy_that_is_none_is_refused(policy: Any, message: str) -> None:
+    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3")
+    given = policy(problem.r.shape) if callable(policy) else policy
+    with pytest.raises(nr.NoRegretError, match=message):
+        make("primal-dual-lsvi", problem.spec, episodes=10, preset="safe", safe_policy=given)
+    with pytest.raises(nr.NoRegretError, match=message):
+        nr.run(problem, episodes=10, preset="safe", safe_policy=given)
+
+
+def test_a_safe_policy_that_is_not_safe_is_named() -> None:
+    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3,fraction=0.9")
+    with pytest.warns(UserWarning, match="safe_policy is not safe: its utility 'utility' is .*, below"):
+        nr.run(problem, episodes=5, trials=1, preset="safe", safe_policy=np.full(problem.r.shape, 1 / 3))
+
+
+def test_safety_is_not_promised_for_each_of_several_starts() -> None:
+    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3")
+    given = {"episodes": 20, "trials": 1, "preset": "safe", "safe_policy": "safest"}
+    with pytest.raises(nr.NoRegretError, match="starts has several states; with a safe_policy expected one"):
+        nr.run(problem, starts=[0, 1], **given)
+    assert nr.run(problem, starts=1, **given).hard_violation[0, -1] == 0.0
+
+
+def test_nothing_is_certified_after_the_data_are_dropped() -> None:
+    """Before the first episode of each part, when there is no data, the safe policy is played alone."""
+    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3,fraction=0.3")
+    safe = nr.oracle.safest(problem)
+    learner = make(
+        "primal-dual-lsvi", problem.spec, episodes=1023, preset="safe", safe_policy=safe, restart="doubling",
+        restart_data="dropped",
+    )  # fmt: skip
+    world, own = streams(4, 0)
+    differs = 0
+    for k in range(1, 1024):
+        policy = learner.plan().policy
+        if k & (k - 1) == 0:
+            np.testing.assert_array_equal(policy, safe)
+        differs += not np.array_equal(policy, safe)
+        learner.observe(*play(problem, policy, world.random(4), own.random(3)))
+    assert differs > 100
 
 
 def test_given_numbers_are_used_as_the_paper_uses_them() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from noregret.learners.fixed import FixedPolicy
 from noregret.loop import block_for
 from noregret.played import Played
 from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.checks import policy_table
 from noregret.problems.linear import LinearCMDP
 from noregret.progress import bar
 from noregret.results import RunResult, named_curves, record_grid
@@ -144,6 +146,8 @@ def make_learner(
         if options["safe_policy"] != "safest":
             raise InputError(f"safe_policy is {options['safe_policy']!r}; expected an array (H,S,A), 'safest' or None")
         options["safe_policy"] = oracle.safest(problem)
+    if options.get("safe_policy") is not None and isinstance(opt, Start) and (problem.mu > 0.0).sum() > 1:
+        raise InputError("starts has several states; with a safe_policy expected one: only the mean over starts is certified")
     told = learners.get(name).told
     options |= {key: value for key, value in (("reward", problem.r), ("utilities", problem.g)) if key in told}
     return learners.make(name, problem.spec, episodes=episodes, slater_gap=slater_gap, **options)
@@ -239,6 +243,12 @@ def _on_tables(
     world_problem = problem if begins is None else begins.problem
     opt = oracle.solve(problem) if begins is None else begins.optimum
     world = worlds.compile_world(world_problem)
+    safe = options.get("safe_policy")
+    if safe is not None and not isinstance(safe, str):
+        utilities = oracle.evaluate(world_problem, policy_table(safe, problem.available, "safe_policy"))[1]
+        for i in np.flatnonzero(utilities < problem.b - 1e-9):
+            told = f"its utility {problem.constraint_names[i]!r} is {utilities[i]:.6g}, below {problem.b[i]:.6g}"
+            warnings.warn(f"safe_policy is not safe: {told}", stacklevel=3)
 
     def start(index: int) -> Trial:
         made = make_learner(world_problem, learner, opt, episodes=episodes, **options)

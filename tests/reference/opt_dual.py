@@ -36,7 +36,7 @@ class ReferenceOptDual(Tables):
             for x in range(self.S):
                 for a in range(self.A):
                     if n[h, x, a] == 0:
-                        Q[h, x, a] = (self.H - h) * (1 if self.truncate else max(1, self.scale * np.sqrt(self.L_l)))
+                        Q[h, x, a] = (self.H - h) * (1 if self.truncate else (1 + self.scale * np.sqrt(self.L_l)) * (1 + 1e-9))
                         continue
                     p_hat = by_next[h, x, a] / n[h, x, a]
                     rho = self.scale * np.array([radius(p, n[h, x, a], self.L_p) for p in p_hat])

@@ -3,7 +3,7 @@
 With net radius ε in dimension d, every coordinate of w is rounded to a multiple of s_w = ε/√d, which moves w by at most ε/2,
 and every entry of A = β²Λ⁻¹ to a multiple of s_A = ε²/(2d), which moves it by at most ε²/4 in Frobenius norm; then
 
-    estimate(x,a) = ⟨w̃,φ⟩ + √max(φᵀÃφ, 0)
+    estimate(x,a) = ⟨w̃,φ⟩ ± √max(φᵀÃφ, 0)        with the sign of β
 
 is within ε of the unrounded one for ‖φ‖ ≤ 1. With one-hot features only the diagonal of A is not 0.
 """
@@ -29,7 +29,7 @@ def nearest(x: Any, step: float) -> Any:
 def round_estimate(
     gram: Any, h: int, bonus: Any, net_weight: float, net_square: float, floor: float, cap: float, Q: Any
 ) -> None:
-    """Q_j,h ← clip(⟨w̃_j,φ⟩ + √(φᵀÃ_jφ), floor, cap) with A_j = bonus_j²Λ⁻¹; Q is ⟨w_j,φ⟩ before, by ``estimate`` without β."""
+    """Q_j,h ← clip(⟨w̃_j,φ⟩ ± √(φᵀÃ_jφ), floor, cap) with A_j = bonus_j²Λ⁻¹; Q is ⟨w_j,φ⟩ before, by ``estimate`` without β."""
     _round_estimate(gram)(gram, h, bonus, net_weight, net_square, floor, cap, Q)  # type: ignore[misc]
 
 
@@ -46,7 +46,7 @@ def _round_one_hot(
         for a in range(Q.shape[3]):
             for j in range(Q.shape[1]):
                 square = nearest(bonus[j] * bonus[j] * gram.fit[h, s, a, 0], net_square)
-                value = nearest(Q[h, j, s, a], net_weight) + np.sqrt(max(square, 0.0))
+                value = nearest(Q[h, j, s, a], net_weight) + np.copysign(np.sqrt(max(square, 0.0)), bonus[j])
                 Q[h, j, s, a] = max(min(value, cap), floor)
 
 
@@ -66,7 +66,7 @@ def _round_table(gram: Any, h: int, bonus: Any, net_weight: float, net_square: f
         for i in range(d):
             w[i] = nearest(gram.w[h, j, i], net_weight)
         for row in range(SA):
-            value = np.sqrt(max(square[row], 0.0))
+            value = np.copysign(np.sqrt(max(square[row], 0.0)), bonus[j])
             for i in range(d):
                 value += w[i] * gram.phi[i, row]
             Q[h, j, row // A, row % A] = max(min(value, cap), floor)

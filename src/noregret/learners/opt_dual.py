@@ -18,7 +18,8 @@ Constants: ``theory`` has ρ = H/γ and ``bonus_scale`` 1. ``practical`` scales 
 
 Deviations: exact ties are played uniformly. ``truncate`` (off in ``theory``, as printed) clips every Q_j to [0, H−h+1]: the
 truth lies there, though the argmax of the sum is then no longer exact. A pair never tried has Q_j = H−h+1 (times
-max{1, √L_l·bonus_scale} when not truncated: at least what any pair can show), and every state is possible after it.
+1 + √L_l·bonus_scale when not truncated: what a pair shows at most, and a hair more, so that rounding decides no tie), and
+every state is possible after it.
 
 References:
     Efroni, Mannor, Pirotta. Exploration-Exploitation in Constrained MDPs. 2020, arXiv 2003.02189.
@@ -43,6 +44,9 @@ from noregret.learners.opt_primal_dual import logarithms
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.presets import Choices
 from noregret.problems.base import Array, Spec
+
+#: An untried pair is worth this much more than the best that a tried one can show.
+HAIR = 1.0 + 1e-9
 
 
 class OptDualState(NamedTuple):
@@ -103,7 +107,7 @@ class OptDual(TabularLearner):
         top = steps_left(spec)
         return OptDualState(
             model=empirical_model(H, S, A, 1 + m), box=whole_box(H, S, A),
-            **tables(spec, top if truncate else top * max(1.0, local)), Y=np.zeros(m), b=spec.thresholds.copy(),
+            **tables(spec, top if truncate else top * (1.0 + local) * HAIR), Y=np.zeros(m), b=spec.thresholds.copy(),
             start=spec.start.copy(), available=spec.available.copy(), cap=top if truncate else np.full(H, np.inf),
             scale=scale, local=local, L=L_p, eta=eta,
         )  # fmt: skip

@@ -55,6 +55,7 @@ from noregret.learners.epochs import ROUNDS, Epochs, epochs, restart, untried, u
 from noregret.learners.least_squares import caps, empty_gram, feature_map
 from noregret.presets import PARAMETERS, Constants
 from noregret.problems.base import Array, Spec
+from noregret.problems.checks import policy_table
 
 
 class PrimalDualState(NamedTuple):
@@ -145,6 +146,8 @@ def turn(state: Any) -> None:
         state.lack[:] = 0.0
         if one.dropped:
             clear(gram)
+            state.Q_mix[:] = 0.0  # what was certified rested on the data
+            state.V_mix[:] = 0.0
         untried(state.Q, state.V, state.target, state.available, beta, m, state.pessimistic, cap, span_floor, floor, gram.lam)
     if one.factor > 0.0:
         weigh(one, 0, H)
@@ -216,7 +219,7 @@ class PrimalDualLSVI(Learner):
         if constants.restart == "doubling":  # report the longest part, begin with the first
             constants, explain, _ = for_length(2 ** (episodes.bit_length() - 1))
         first, _, beta = for_length(1) if constants.restart == "doubling" else (constants, explain, beta)
-        safe = self._safe_policy(safe_policy, preset, constants)
+        safe = self._safe_policy(safe_policy, spec, preset, constants)
         self.spec, self.episodes, self.preset, self.explain = spec, episodes, preset, explain
         self.constants = vars(constants) | {"features": called}
         J, lam = len(beta), constants.lam
@@ -273,20 +276,20 @@ class PrimalDualLSVI(Learner):
         return {"slater_gap_estimate": float(self._state.epochs.gap[0]), "xi": float(self._state.xi[0])}
 
     @staticmethod
-    def _safe_policy(safe_policy: ArrayLike | None, preset: str, constants: Constants) -> Array | None:
+    def _safe_policy(safe_policy: ArrayLike | None, spec: Spec, preset: str, constants: Constants) -> Array | None:
         """The safe policy where there is one, and an error where it is needed or of no use."""
+        if isinstance(safe_policy, str) or (safe_policy is None and preset == "safe"):
+            raise InputError(
+                f"safe_policy is {safe_policy!r}; preset 'safe' needs a policy that meets the constraint with room: "
+                "an array (H,S,A) (or 'safest' in run)"
+            )
         if safe_policy is None:
-            if preset == "safe":
-                raise InputError(
-                    "safe_policy is None; preset 'safe' needs a policy that meets the constraint with room: "
-                    "an array (H,S,A) (or 'safest' in run)"
-                )
             return None
         if constants.dual_estimate != "pessimistic":
             raise InputError(
                 f"dual_estimate is {constants.dual_estimate!r}; with a safe_policy expected 'pessimistic' (preset 'safe')"
             )
-        return np.array(safe_policy, dtype=np.float64)
+        return policy_table(safe_policy, spec.available, "safe_policy")
 
 
 def greedy_only(alpha: Any, safe_policy: Any) -> float:
