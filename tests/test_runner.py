@@ -136,7 +136,7 @@ def test_the_safest_policy_keeps_the_slater_gap() -> None:
     result = run(problem, "safest", episodes=10, trials=1, record_every=10)
     assert result.violation[0, -1] == 0.0
     sure = runner.make_learner(problem, "safest", oracle.solve(problem), episodes=10).plan().policy
-    assert runner.values(problem, sure)[1][0] - 4.0 == pytest.approx(result.slater_gap, abs=1e-9)
+    assert nr.evaluate(problem, sure)[1][0] - 4.0 == pytest.approx(result.slater_gap, abs=1e-9)
 
 
 def test_uniform_play_violates_as_known() -> None:

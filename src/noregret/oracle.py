@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret import linear_oracle
+from noregret.blas import one_thread
 from noregret.errors import InfeasibleError, InputError, OracleError
 from noregret.mixtures import markov_policy
 from noregret.mixtures import master as _master
@@ -124,8 +125,9 @@ def solve(problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0) -
         text = f"constraint {_describe(problem, int(i), pool.reachable(), zeta)}: every policy meets it, so it cannot bind"
         warnings.warn(text, UserWarning, stacklevel=2)
 
-    weights, dual = pool.generate(_with_room(b, room), reward=1.0)
-    policy, q, V_r, V_g = pool.mixture(weights)
+    with one_thread():
+        weights, dual = pool.generate(_with_room(b, room), reward=1.0)
+        policy, q, V_r, V_g = pool.mixture(weights)
     free = float(pool.values[:, 0].max())
     dual = np.where((dual < RELAX) | (free - V_r <= NO_ROOM), 0.0, dual)  # free: the reward without constraints
     _check(problem, b, dual, V_r, V_g)
@@ -229,7 +231,8 @@ class _Pool:
     def slater_gap(self, b: Array) -> float:
         if len(b) == 1:
             return float(self.values[1, 1] - b[0])
-        weights, _ = self.generate(b, reward=0.0)
+        with one_thread():
+            weights, _ = self.generate(b, reward=0.0)
         return float((weights @ self.values[:, 1:] - b).min())
 
     def generate(self, b: Array, reward: float) -> tuple[Array, Array]:

@@ -11,8 +11,9 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ from noregret.learners.base import Learner, check_episodes
 from noregret.learners.fixed import FixedPolicy
 from noregret.loop import block_for
 from noregret.played import Played
-from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import policy_table
 from noregret.problems.linear import LinearCMDP
 from noregret.progress import bar
@@ -35,6 +36,9 @@ from noregret.streams import streams
 
 #: Policies that the runner builds from the oracle; not learners.
 FIXED_POLICIES = ("optimal", "safest")
+
+#: More trials of a run, and points of a curve, would be a mistake.
+MOST_TRIALS, MOST_POINTS = 1_000_000, 10_000_000
 
 #: Wall time a block should take: short enough to stop at once, long enough to be all kernel.
 BLOCK_SECONDS = 0.1
@@ -70,6 +74,8 @@ class Trial:
         self.kept = room(self.problem.r.shape) if self.keep_policy else None
         self.scratch = worlds.scratch_for(self.world)
         self._block = block_for(self.learner._state)
+        if not self.learner._state.policy.flags.c_contiguous:
+            raise InputError(f"the policy of {self.learner.name} is not in C order; expected np.ascontiguousarray of it")
 
     def advance(self, n: int) -> None:
         """Play the next ``n`` episodes (or as many as are left)."""
@@ -203,6 +209,11 @@ def run(
     ):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
             raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
+    if trials > MOST_TRIALS or episodes // record_every > MOST_POINTS:
+        raise InputError(
+            f"{trials} trials with {episodes // record_every} recorded points each were asked for; expected at most "
+            f"{MOST_TRIALS:,} and {MOST_POINTS:,}: raise record_every, or lower trials"
+        )
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed is {seed!r}; expected a whole number, at least 0")
     if keep_policy and isinstance(problem, LinearCMDP):
@@ -316,10 +327,12 @@ def _play_all(
             first.seconds, begin = 0.0, time.perf_counter()
             show(1)
             with ThreadPoolExecutor(threads) as pool:
-                waiting: set[Future[None]] = {pool.submit(play, index) for index in range(trials)}
+                turns = iter(range(trials))
+                waiting = {pool.submit(play, index) for index in islice(turns, threads)}
                 try:
                     while waiting:
                         done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                        waiting |= {pool.submit(play, index) for index in islice(turns, len(done))}
                         for future in done:
                             future.result()
                         show(sum(trial.k for trial in list(started.values())))
@@ -382,11 +395,3 @@ def _played(finished: list[AnyTrial], opt: Any, options: dict[str, Any]) -> Play
     kept = np.stack([trial.kept for trial in on_tables if trial.kept is not None])
     played = Played(kept, problem.available, opt.value, problem.b, promised)
     return played.valued(lambda policy: oracle.evaluate(problem, policy))
-
-
-def values(problem: TabularCMDP, policy: Array) -> tuple[float, Array]:
-    """The values of a policy by the kernel's forward pass (the oracle's are by a backward pass)."""
-    world = worlds.compile_world(problem)
-    scratch = worlds.scratch_for(world)
-    worlds.evaluate(world, np.ascontiguousarray(policy, dtype=np.float64), world.start, scratch)
-    return float(scratch.values[0]), scratch.values[1:].copy()

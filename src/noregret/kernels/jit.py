@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -84,10 +85,25 @@ def jit(function: F, *, cached: bool = True, inline: bool = False, references: b
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")
     try:
         options: dict[str, Any] = {"cache": folder is not None, "inline": "always" if inline else "never", "_nrt": references}
-        compiled: F = numba.njit(**OPTIONS, **options)(function)
+        compiled: Any = numba.njit(**OPTIONS, **options)(function)
     finally:
         config.CACHE_DIR = before
-    return compiled
+    if folder is not None and hasattr(compiled, "_cache"):  # not with the JIT off
+        compiled._cache.save_overload = _where_there_is_room(compiled._cache.save_overload)
+    kernel: F = compiled
+    return kernel
+
+
+def _where_there_is_room(save: Callable[..., None]) -> Callable[..., None]:
+    """Keep compiled code if the disk takes it; code that could not be kept is compiled again in the next process."""
+
+    def save_or_not(signature: Any, code: Any) -> None:
+        try:
+            save(signature, code)
+        except OSError as error:
+            warnings.warn(f"compiled code is not kept: {cache_folder()}: {error.strerror or error}", stacklevel=2)
+
+    return save_or_not
 
 
 class Bodies:

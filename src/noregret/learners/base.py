@@ -20,6 +20,9 @@ from noregret.problems.continuous import ContinuousSpec
 
 Numbers = NDArray[Any]
 
+#: More episodes than these are a mistake; what kernels count stays exact far beyond.
+MOST_EPISODES = 1_000_000_000_000
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -103,9 +106,17 @@ class Learner:
                 raise InputError(
                     f"state[{key!r}] has shape {given.shape} and type {given.dtype}; expected {array.shape}, {array.dtype}"
                 )
+            self._check_indices(key, given)
         for key, array in own.items():
             array[...] = state[key]
         self._planned = False
+
+    def _check_indices(self, key: str, given: Numbers) -> None:
+        """Refuse numbers of states, and lengths of lists of them, that would send the kernels out of their tables."""
+        field, S = key.rpartition(".")[2], self.spec.n_states
+        most = {"active": S - 1, "successor": S - 1, "seen_state": S - 1, "actives": S, "successors": S, "seen": S}.get(field)
+        if most is not None and given.size and not 0 <= given.min() <= given.max() <= most:
+            raise InputError(f"state[{key!r}] has {given.max()}; expected whole numbers from 0 to {most}")
 
     def append_only(self) -> dict[str, tuple[int, int]]:
         """Entries of :meth:`state` that only grow: the axis along which, and how far along it nothing changes any more.
@@ -244,5 +255,5 @@ def make(
 
 def check_episodes(episodes: Any) -> None:
     """Refuse a K that is not a positive whole number."""
-    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 1:
-        raise InputError(f"episodes is {episodes!r}; expected a whole number, at least 1")
+    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or not 1 <= episodes <= MOST_EPISODES:
+        raise InputError(f"episodes is {episodes!r}; expected a whole number from 1 to {MOST_EPISODES:,}")

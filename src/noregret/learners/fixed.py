@@ -35,7 +35,7 @@ class FixedPolicy(Learner):
 
     def __init__(self, spec: Spec, policy: ArrayLike, episodes: int, name: str = "fixed") -> None:
         self.spec, self.episodes, self.preset, self.constants, self.explain = spec, episodes, "-", {}, {}
-        self._state = FixedState(policy=np.array(policy, dtype=np.float64), Y=np.zeros(spec.n_constraints))
+        self._state = FixedState(policy=np.array(policy, dtype=np.float64, order="C"), Y=np.zeros(spec.n_constraints))
 
 
 @register

@@ -249,7 +249,9 @@ class TabularCMDP:
 
 def _floats(name: str, value: ArrayLike) -> Array:
     try:
-        array = np.array(value, dtype=np.float64)
+        if np.iscomplexobj(value):
+            raise TypeError("complex numbers")
+        array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is not an array of numbers: {error}") from None
     if not np.isfinite(array).all():
@@ -284,7 +286,7 @@ def _mask(available: ArrayLike | None, H: int, S: int, A: int) -> Mask:
         raise InputError(f"available has dtype {mask.dtype}; expected booleans")
     if mask.shape not in ((H, S, A), (S, A)):
         raise InputError(f"available has shape {mask.shape}; expected {(H, S, A)} or {(S, A)}")
-    mask = np.array(np.broadcast_to(mask, (H, S, A)))
+    mask = np.array(np.broadcast_to(mask, (H, S, A)), order="C")
     if not mask.any(axis=2).all():
         h, s = _first(np.asarray(~mask.any(axis=2)))
         raise InputError(f"available[{h}, {s}] has no available action; expected at least one")

@@ -44,7 +44,7 @@ def positive(key: str, value: float) -> float:
 def policy_table(policy: ArrayLike, available: Mask, name: str = "policy") -> Array:
     """A policy (H,S,A) with rows exactly on the simplex, or an error that names the first entry that is wrong."""
     try:
-        pi = np.array(policy, dtype=np.float64)
+        pi = np.array(policy, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is not an array of numbers: {error}") from None
     if pi.shape != available.shape:

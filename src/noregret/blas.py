@@ -1,0 +1,20 @@
+"""One thread for linear algebra: our matrices are small, and threads that wait for each other cost more than they bring."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+
+@cache
+def _loaded() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """While it lasts, one thread for each BLAS that was loaded when this was first called."""
+    context: AbstractContextManager[Any] = _loaded().limit(limits=1, user_api="blas")
+    return context
