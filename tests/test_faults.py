@@ -111,7 +111,7 @@ def test_writes_that_fail_leave_nothing_half_written(tmp_path, monkeypatch):
             sweep(wanted, Context(store, 1))
         monkeypatch.setattr(os, "fsync", fsync)
         assert all(store.whole(id) for id in store.ids())
-        assert not list(store.folder.rglob("done-*")) and not list(store.folder.rglob("*.tmp"))
+        assert not list((store.folder / ".work").glob("*.*")) and not list(store.folder.rglob("*.tmp"))
         assert sweep(wanted, Context(store, 1)).left == 0
         assert curves(store.folder) == curves(twin.folder)
 

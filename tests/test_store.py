@@ -18,7 +18,7 @@ import growing
 import noregret as nr
 from noregret import learners, problems
 from noregret.errors import DamagedError, FileError, InputError
-from noregret.store import Checkpoints, RunKey, Store, content_hash
+from noregret.store import Checkpoints, RunKey, Store, content_hash, folder
 from noregret.sweeps.execute import Settings, execute
 from noregret.sweeps.worlds import problem_hash, world
 
@@ -166,6 +166,25 @@ def test_a_name_is_found_by_its_first_digits(store):
         store.find("")
     with pytest.raises(InputError, match="no run starts with 'xyz'"):
         store.find("xyz")
+
+
+def test_what_a_kill_left_of_a_write_is_forgotten_by_the_next_sweep_unless_it_is_at_work(store, monkeypatch):
+    def killed(old, new):
+        raise KeyboardInterrupt
+
+    given = key(learner="uniform", episodes=5)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "rename", killed)
+        patch.setattr(folder.shutil, "rmtree", lambda *_, **__: None)
+        execute(given, store)
+    work = store.folder / ".work"
+    (left,) = work.glob(f"{given.id}.*")
+    assert {path.name for path in left.iterdir()} == {"run.json", "curves.npz"} and store.ids() == []
+    with store.lock(given.id):
+        store.clean()
+        assert left.exists()
+    store.clean()
+    assert list(work.iterdir()) == []
 
 
 # --- locks --------------------------------------------------------------------------------------------------------

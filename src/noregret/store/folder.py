@@ -3,6 +3,7 @@
     runs/<id>/run.json, curves.npz     a finished run; appears by one rename, so it is whole or absent
     runs/.work/<id>.lock               held by the process that plays the run (the kernel lets go when it dies)
     runs/.work/<id>/                   its checkpoints
+    runs/.work/<id>.<digits>/          the finished run while it is written
     runs/.failed/<id>.json             the error of a run that raised; it is tried again by the next sweep
     runs/.damaged/<id>...              a run whose files did not match their checksums, moved aside and played again
 
@@ -103,6 +104,8 @@ class Store:
 
     def whole(self, id: str) -> bool:
         """Whether the run is here and its files match their checksums."""
+        if not self.path(id).exists():
+            return False
         try:
             self.read(id).curves()
         except FileError:
@@ -135,7 +138,7 @@ class Store:
         data = buffer.getvalue()
         entries = {"run": key.to_json(), "curves": {"file": "curves.npz", "sha256": hashlib.sha256(data).hexdigest()}}
         sealed = seal(entries | encode(record))
-        partial = ensure_folder(self.work(key.id)) / f"done-{uuid.uuid4().hex}"
+        partial = ensure_folder(self.folder / ".work") / f"{key.id}.{uuid.uuid4().hex}"
         try:
             partial.mkdir()
             for name, content in (("curves.npz", data), ("run.json", sealed)):
@@ -163,12 +166,15 @@ class Store:
             (self.folder / ".failed" / f"{id}.json").unlink(missing_ok=True)
 
     def clean(self) -> None:
-        """Forget what kills left behind of runs that were finished."""
+        """Forget what kills left behind: of runs that were finished all, of others what was being written."""
         for path in (self.folder / ".work").glob("*"):
-            id = path.name.removesuffix(".lock")
-            if self.path(id).exists():
+            id, _, rest = path.name.partition(".")
+            done, partial = self.path(id).exists(), rest not in ("", "lock")
+            if done or partial:
                 with contextlib.suppress(FileError), self.lock(id) as free:  # where nothing can be written, it stays
-                    if free:
+                    if free and partial:
+                        shutil.rmtree(path, ignore_errors=True)
+                    if free and done:
                         self.tidy(id)
 
     def fail(self, key: RunKey, record: Mapping[str, Any]) -> None:

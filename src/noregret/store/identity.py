@@ -130,6 +130,8 @@ def content_hash(arrays: Mapping[str, Any]) -> str:
 
 def encode(value: Any) -> Any:
     """Plain JSON values: NumPy's numbers as Python's, numbers that are not finite as ``{"number": "inf"}``."""
+    if type(value) in (str, int, bool):  # most values, and asking whether one is a Mapping is slow
+        return value
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, np.generic | np.ndarray):
