@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from noregret.cli.compare import entry, listed
 from noregret.errors import InputError
 from noregret.experiments import compare as experiment
 from noregret.report import compare as report
+from noregret.report.tables import slope
 from noregret.results import Outcome
 
 runner = CliRunner()
@@ -55,6 +57,10 @@ def test_a_learner_with_parameters() -> None:
         ("primal-dual-lsvl", "did you mean 'primal-dual-lsvi'"),
         ("lsvi-ucb:beta", "'beta' is no new parameter; expected key=value"),
         ("lsvi-ucb:beta=1,beta=2", "'beta=2' is no new parameter"),
+        ("uniform:episodes=5", "unknown parameter of uniform 'episodes'"),
+        ("lsvi-ucb:seed=5", "unknown parameter of lsvi-ucb 'seed'"),
+        ("opse-lcmdp:safe_policy=safest,reward=1", "unknown parameter of opse-lcmdp 'reward'"),
+        ("lsvi-ucb:preset=paper", "unknown preset of lsvi-ucb 'paper'"),
         ("optimal:beta=1", "optimal is a fixed policy and takes no parameter 'beta'"),
     ],
 )
@@ -76,9 +82,10 @@ def test_late_is_the_growth_over_the_last_tenth() -> None:
 def test_a_slope_of_nothing_has_no_sign() -> None:
     result = nr.run(nr.problems.load("job-scheduling"), "uniform", episodes=50, trials=1, record_every=1)
     flat = dataclasses.replace(result, regret=1.0 - 1e-6 * result.episodes[None], hard_regret=np.ones((1, 50)))
-    assert report.any_slope(flat) == "0.00"
+    value, which = report.any_slope(flat)
+    assert (report.slope_text(flat), which) == ("0.00", "regret") and -1e-3 < value < 0  # every digit is kept
     below = dataclasses.replace(flat, regret=-np.ones((1, 50)))
-    assert report.any_slope(below) == "0.00 (hard)"
+    assert (report.slope_text(below), report.any_slope(below)[1]) == ("0.00 (hard)", "hard regret")
 
 
 def test_front_by_hand() -> None:
@@ -108,9 +115,10 @@ def test_the_table_on_disk(compared: tuple[Path, str]) -> None:
         best = cells[problem, "optimal"]
         for column in ("regret", "violation", "hard regret", "hard violation", "late loss"):
             assert abs(float(best[column])) < 1e-9 * 400
-        assert best["slope of regret"] == "-"
+        assert best["slope of regret"] == best["slope of regret (curve)"] == ""
         assert float(cells[problem, "safest"]["hard violation"]) == 0.0
-        assert cells[problem, "uniform"]["slope of regret"] == "1.00"
+        assert float(cells[problem, "uniform"]["slope of regret"]) == pytest.approx(1.0, abs=1e-9)
+        assert cells[problem, "uniform"]["slope of regret (curve)"] == "regret"
         assert cells[problem, "primal-dual-lsvi"]["promised regret"] == "√(d³H³T)"
         greedy = cells[problem, "primal-dual-lsvi:alpha=inf"]
         assert float(greedy["regret"]) != float(cells[problem, "primal-dual-lsvi"]["regret"])
@@ -186,6 +194,91 @@ def test_what_cannot_be_compared_is_refused_in_one_line(args: list[str], message
     assert f"error: {message}" in done.output
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["-k", "0"], "episodes is 0"),
+        (["-t", "0"], "trials is 0"),
+        (["--seed", "-1"], "seed is -1"),
+        (["--preset", "practicl"], "unknown preset 'practicl'; did you mean 'practical'?"),
+        (["--threads", "0"], "threads is 0"),
+        (["--preset", "paper"], "no learner ran: uniform"),
+    ],
+)
+def test_a_refused_comparison_leaves_the_files_of_the_last_one(args: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("of the last one")
+    done = runner.invoke(app, ["compare", "--learners", "uniform", "-k", "10", *args, "--out", str(tmp_path)])
+    assert done.exit_code == 1
+    assert f"error: {message}" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    assert (tmp_path / "table.csv").read_text() == "of the last one"
+
+
+def test_cells_side_by_side_give_the_same_and_keep_within_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, entries = nr.problems.load("job-scheduling"), [entry(text) for text in ("uniform", "optimal", "safest")]
+    at_work, most, both, lock = [0], [0], threading.Barrier(2, timeout=30), threading.Lock()
+    calls: list[str] = []
+
+    def watched(problem: object, name: str, **options: object) -> nr.RunResult:
+        with lock:
+            calls.append(name)
+            at_work[0] += options["threads"]  # type: ignore[operator]
+            most[0] = max(most[0], at_work[0])
+        if name != "safest":
+            both.wait()  # nobody comes unless the first two are at work together
+        try:
+            return nr.run(problem, name, **options)  # type: ignore[arg-type]
+        finally:
+            with lock:
+                at_work[0] -= options["threads"]  # type: ignore[operator]
+
+    options = {"episodes": 300, "trials": 1, "seed": 4}
+    alone = experiment.run_grid([problem], entries, threads=1, **options)
+    monkeypatch.setattr(experiment, "run", watched)
+    told: list[Outcome] = []
+    together = experiment.run_grid([problem], entries, threads=2, tell=told.append, **options)
+    assert told == together and [one.label for one in together] == ["uniform", "optimal", "safest"]
+    assert most == [2]
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one.result.regret, other.result.regret)
+        np.testing.assert_array_equal(one.result.hard_violations, other.result.hard_violations)
+
+
+def test_after_ctrl_c_what_was_done_is_written_and_the_rest_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second run has no end of its own: it stops because the progress it reports raises."""
+
+    def endless(problem: object, name: str, **options: object) -> nr.RunResult:
+        return nr.run(problem, name, **options | ({} if name == "uniform" else {"episodes": 10**9, "record_every": 10**8}))
+
+    def tell_once(line: str) -> None:
+        if line.startswith("[1/3]"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiment, "run", endless)
+    monkeypatch.setattr("noregret.cli.compare.say", tell_once)
+    args = ["compare", "--learners", "uniform,optimal,safest", "-k", "100", "-t", "1", "--threads", "1"]
+    done = runner.invoke(app, [*args, "--out", str(tmp_path)])
+    assert done.exit_code == 130, done.output
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "table.csv").read_text())))
+    assert [row["reason"] for row in rows] == ["", experiment.STOPPED, experiment.STOPPED]
+    assert float(rows[0]["regret"]) > 0 and rows[1]["regret"] == ""
+    assert f"optimal did not run: {experiment.STOPPED}" in (tmp_path / "table.md").read_text()
+
+
+def test_stopped_before_anything_was_done_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(problem: object, name: str, **options: object) -> nr.RunResult:
+        def show(done: int, note: str = "") -> None:
+            raise KeyboardInterrupt
+
+        return nr.run(problem, name, **options | {"progress": show})
+
+    monkeypatch.setattr(experiment, "run", stops)
+    done = runner.invoke(app, ["compare", "--learners", "uniform", "-k", "100", "-t", "2", "--out", str(tmp_path)])
+    assert done.exit_code == 130
+    assert "stopped: 0 of 1 runs were done; no file was written" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- Table 1 -------------------------------------------------------------------------------------------------------
 
 
@@ -208,5 +301,7 @@ def test_table1_prints_published_and_measured(tmp_path: Path, monkeypatch: pytes
     assert rows[0]["algorithm"] == "Algorithm 1, Ghosh 2022"
     assert (rows[0]["linear"], rows[0]["model-free"], rows[0]["regret (order)"]) == ("yes", "yes", "√(d³H³T)")
     assert float(rows[0]["measured regret"]) == pytest.approx(alone.regret[:, -1].mean(), rel=1e-12)
-    assert float(rows[0]["measured slope"].split()[0]) > 0
+    which = rows[0]["measured slope (curve)"]
+    assert float(rows[0]["measured slope"]) == slope(alone, which.replace(" ", "_"))
+    assert "measured slope (curve)" not in (tmp_path / "table1.md").read_text()
     assert "Table 1 of the paper, measured on job-scheduling: 2 trials of 300 episodes, preset practical" in done.output

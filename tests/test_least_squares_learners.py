@@ -254,6 +254,9 @@ def test_opse_refuses_to_run_without_what_it_must_be_told() -> None:
         nr.run(p, "opse-lcmdp", episodes=5, trials=1)
     with pytest.raises(InputError, match=r"safe_policy is 'safe'; expected an array"):
         nr.run(p, "opse-lcmdp", episodes=5, trials=1, safe_policy="safe")
+    for key in ("reward", "utilities"):
+        with pytest.raises(InputError, match=f"{key} is given; opse-lcmdp is told the problem's own: leave it out"):
+            nr.run(p, "opse-lcmdp", episodes=5, trials=1, safe_policy="safest", **{key: 1.0})
     with pytest.raises(InputError, match=r"reward is None; opse-lcmdp is told"):
         opse(p, reward=None)
     with pytest.raises(InputError, match=r"utilities has shape \(2, 3, 2\); expected \(3, 3, 2\)"):

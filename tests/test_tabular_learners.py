@@ -283,6 +283,9 @@ def test_bad_parameters_are_refused() -> None:
         nr.learners.make(name, spec, episodes=10, features=np.eye(12).reshape(4, 3, 12))
     with pytest.raises(InputError, match="p is 1"):
         nr.learners.make("opdop", spec, episodes=10, p=1)
+    with pytest.raises(InputError, match=r"theta is 1\.5; expected a weight, at most 1"):
+        nr.learners.make("opdop", spec, episodes=10, theta=1.5)
+    nr.learners.make("opdop", spec, episodes=10, theta=1.0)
     with pytest.raises(InputError, match="unknown form"):
         nr.learners.make("opdop", spec, episodes=10, form="dense")
     with pytest.raises(InputError, match="unknown cap '3'"):

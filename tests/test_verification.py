@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import app
+from noregret.errors import InputError
+from noregret.runner import make_learner
 from noregret.streams import streams
 from noregret.verification import all_checks, checks, trace
 from reference import world as slow_world
@@ -62,8 +64,8 @@ def test_decomposition_by_hand():
     assert made.verdict == "holds" and made.slack == pytest.approx(0.25)
     unfair = checks.decomposition(np.array([1.0, -9.0]), V_k, V_pi, np.ones((1, 1)), **given)  # a "π*" that violates
     assert unfair.verdict == "FAILS"
-    assert checks.optimism_term(1.0, alpha=np.log(2.0), A=2, H=1, K=1).slack == pytest.approx(0.0)
-    assert checks.optimism_term(1.1, alpha=np.log(2.0), A=2, H=1, K=1).verdict == "FAILS"
+    assert checks.optimism_term(1.0, np.array([np.log(2.0)]), A=2, H=1).slack == pytest.approx(0.0)
+    assert checks.optimism_term(1.1, np.array([np.log(2.0)]), A=2, H=1).verdict == "FAILS"
     assert checks.dual_bound(np.array([3.0]), H=2, slater_gap=1.0).verdict == "FAILS"
 
 
@@ -126,3 +128,38 @@ def test_the_weights_are_those_of_the_regression(d):
         reference.observe(*slow_world.play(problem, plan.policy, world.random(slow_world.width(problem)), own.random(3)))
     np.testing.assert_allclose(t.norms, largest, rtol=1e-9)
     assert t.norms[-1] > 0.1
+
+
+@pytest.mark.parametrize("options", [{"restart": "doubling"}, {"xi": "estimate"}, {"alpha_schedule": "anytime"}])
+def test_the_soft_max_is_judged_by_the_alpha_of_its_episode(options):
+    """α moves at episodes 2^i (or with √k); the policy of each episode gives its own away."""
+    problem = small(0, mu=1)
+    t = trace(problem, episodes=40, preset="theory" if "xi" in options else "paper", **options)
+    learner = make_learner(problem, "primal-dual-lsvi", nr.solve(problem), episodes=40, preset=t.learner.preset, **options)
+    world, own = streams(0, 0)
+    for k in range(40):
+        plan = learner.plan()
+        C = (plan.Q_r + learner.dual[0] * plan.Q_g[0])[0, :, :2]
+        odds, gap = np.log(plan.policy[0, :, 0] / plan.policy[0, :, 1]), C[:, 0] - C[:, 1]
+        x = int(np.abs(gap).argmax())
+        if abs(gap[x]) > 1e-6:
+            assert t.alpha[k] == pytest.approx(odds[x] / gap[x], rel=1e-6)
+        u, v = world.random(slow_world.width(problem)), own.random(3)
+        learner.observe(*slow_world.play(problem, plan.policy, u, v))
+    assert len(np.unique(t.alpha)) > 1
+    assert verdicts(t)["soft-max loses at most log|A|/α"] == "holds"
+
+
+def test_restarts_do_not_fail_what_holds_and_rounding_is_refused():
+    done = CliRunner().invoke(app, ["verify", "random", "-k", "300", "-p", "paper", "--set", "restart=doubling"])
+    assert done.exit_code == 0 and "FAILS" not in done.output, done.output
+    forgets = verdicts(trace(small(0, mu=1), episodes=60, preset="paper", restart="doubling", restart_data="dropped"))
+    assert forgets["elliptical potential, with min(1,·)"] == "not stated"
+    with pytest.raises(InputError, match=r"rounding is 0.01; expected None"):
+        trace(small(0), episodes=5, slater_gap="oracle", rounding=0.01)
+
+
+def test_the_zeta_of_theorem_2_is_no_departure():
+    problem = small(0, mu=1)
+    made = verdicts(trace(problem, episodes=30, slater_gap="oracle", zeta="theorem", zeta_scale=1e-3))
+    assert made["dual lemma"] == made["decomposition into T₁ + T₂"] == "holds"

@@ -51,16 +51,24 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tmp_path / "zero-violation.png").stat().st_size > 5000
 
 
-def test_safe_from_needs_the_whole_tail() -> None:
-    def fake(K: int, violation: float) -> nr.RunResult:
-        one = np.full((1, 1), 1.0)
-        return nr.RunResult(
-            problem="p", learner="l", preset="-", constants={"zeta": 0.1}, seed=0, episodes=np.array([K]), regret=one * K**0.5,
-            hard_regret=one, violations=np.full((1, 1, 1), violation), hard_violations=one[..., None], dual=one[..., None],
-            optimal_value=1.0, tightened_value=1.0, optimal_dual=np.ones(1), slater_gap=1.0, slater_gap_used=1.0,
-            episodes_requested=K, seconds=1.0, kernel_seconds=1.0, threads=1,
-        )  # fmt: skip
+def fake(K: int, violation: float, regret: float = 1.0) -> nr.RunResult:
+    one = np.full((1, 1), 1.0)
+    return nr.RunResult(
+        problem="p", learner="l", preset="-", constants={"zeta": 0.1}, seed=0, episodes=np.array([K]),
+        regret=one * regret * K**0.5, hard_regret=one, violations=np.full((1, 1, 1), violation),
+        hard_violations=one[..., None], dual=one[..., None], optimal_value=1.0, tightened_value=1.0, optimal_dual=np.ones(1),
+        slater_gap=1.0, slater_gap_used=1.0, episodes_requested=K, seconds=1.0, kernel_seconds=1.0, threads=1,
+    )  # fmt: skip
 
+
+def test_the_picture_shows_what_can_occur_with_room_for_the_last_marker() -> None:
+    drawn = report.figure({"p": [fake(4, 0.0), fake(400, 0.0)], "q": [fake(4, 0.0, -1.0), fake(400, 0.0, 1.0)]})
+    (low, high), (lower, _) = (ax.get_ylim() for ax in drawn.axes)
+    assert low == 0.0 and high >= 1.5 * 20.0  # √400
+    assert lower == -2.0  # a mean regret may be negative
+
+
+def test_safe_from_needs_the_whole_tail() -> None:
     runs = [fake(4, 0.0), fake(8, 1.0), fake(16, 0.0), fake(32, 0.0)]
     assert report.safe_from(runs) == 16
     assert report.safe_from(runs[:2]) is None

@@ -6,28 +6,37 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
+
+#: Whether there is a bar (None: on a terminal), or what is told how far a run is in its place.
+Progress: TypeAlias = bool | Callable[..., None] | None
 
 #: What the bar says until the first episode is done.
 COMPILING = "compiling (kept for next time)"
 
 
 @contextmanager
-def bar(total: int, progress: bool | None, notice: str = "") -> Iterator[Callable[..., None]]:
+def bar(total: int, progress: Progress, notice: str = "") -> Iterator[Callable[..., None]]:
     """A progress bar with episodes/s and time left on standard error, after ``notice``; silent when that is not a terminal.
 
     Its function takes the number of episodes that are done, and words to show beside it. The clock starts at its first call.
+    A ``progress`` that is such a function is called in place of a bar.
     """
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    if callable(progress):
+        yield progress
+        return
+    if not (sys.stderr.isatty() if progress is None else progress):
         yield lambda done, note="": None
         return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if notice:
         console.print(notice)
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as shown:
+    words = bars.TextColumn("{task.fields[note]}")
+    columns = (bars.BarColumn(), bars.MofNCompleteColumn(), words, bars.TimeRemainingColumn())
+    with bars.Progress(*columns, console=console, transient=True) as shown:
         task = shown.add_task("episodes", total=total, note=COMPILING)
         begin: list[tuple[float, int]] = []
 

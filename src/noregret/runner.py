@@ -22,14 +22,15 @@ from noregret import learners, linear_oracle, linear_runner, oracle, theory
 from noregret.errors import InputError, NumericalError
 from noregret.kernels import world as worlds
 from noregret.kernels.played import room
-from noregret.learners.base import Learner, check_episodes
+from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy
+from noregret.length import check_length
 from noregret.loop import block_for
 from noregret.played import Played
 from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import policy_table
 from noregret.problems.linear import LinearCMDP
-from noregret.progress import bar
+from noregret.progress import Progress, bar
 from noregret.results import RunResult, named_curves, record_grid
 from noregret.starts import NO_STARTS, Start, Starts, resolve, tightened_value
 from noregret.streams import streams
@@ -37,8 +38,8 @@ from noregret.streams import streams
 #: Policies that the runner builds from the oracle; not learners.
 FIXED_POLICIES = ("optimal", "safest")
 
-#: More trials of a run, and points of a curve, would be a mistake.
-MOST_TRIALS, MOST_POINTS = 1_000_000, 10_000_000
+#: What the runner itself tells the learners that must be told.
+TELLS = ("reward", "utilities")
 
 #: Wall time a block should take: short enough to stop at once, long enough to be all kernel.
 BLOCK_SECONDS = 0.1
@@ -154,8 +155,10 @@ def make_learner(
         options["safe_policy"] = oracle.safest(problem)
     if options.get("safe_policy") is not None and isinstance(opt, Start) and (problem.mu > 0.0).sum() > 1:
         raise InputError("starts has several states; with a safe_policy expected one: only the mean over starts is certified")
-    told = learners.get(name).told
-    options |= {key: value for key, value in (("reward", problem.r), ("utilities", problem.g)) if key in told}
+    for key in filter(learners.get(name).told.__contains__, TELLS):
+        if key in options:
+            raise InputError(f"{key} is given; {name} is told the problem's own: leave it out")
+        options[key] = problem.r if key == "reward" else problem.g
     return learners.make(name, problem.spec, episodes=episodes, slater_gap=slater_gap, **options)
 
 
@@ -173,7 +176,7 @@ def run(
     starts: Any = None,
     threads: int | None = None,
     block_size: int | None = None,
-    progress: bool | None = None,
+    progress: Progress = None,
     keep_policy: bool = False,
     **params: Any,
 ) -> RunResult:
@@ -193,29 +196,15 @@ def run(
             (:mod:`noregret.starts`). By default they are drawn and regret is against the best from mu.
         threads: trials run at once; all cores by default.
         block_size: episodes of a compiled block; chosen by the clock by default. Results do not depend on it.
-        progress: show a progress bar; by default when standard error is a terminal.
+        progress: show a progress bar; by default when standard error is a terminal. Or a function that is called with the
+            number of episodes that are done, several times a second; a KeyboardInterrupt it raises is as Ctrl-C.
         keep_policy: keep the policies that were played, for ``result.policy()``; the curves do not depend on it.
         params: constants of the learner that override the preset's.
 
     Returns:
         The curves. After Ctrl-C, as many trials, as far, as make the largest table: then ``complete`` is False.
     """
-    check_episodes(episodes)
-    for name, value in (
-        ("trials", trials),
-        ("record_every", record_every),
-        ("threads", threads),
-        ("block_size", block_size),
-    ):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
-    if trials > MOST_TRIALS or episodes // record_every > MOST_POINTS:
-        raise InputError(
-            f"{trials} trials with {episodes // record_every} recorded points each were asked for; expected at most "
-            f"{MOST_TRIALS:,} and {MOST_POINTS:,}: raise record_every, or lower trials"
-        )
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed is {seed!r}; expected a whole number, at least 0")
+    check_length(episodes, trials=trials, seed=seed, record_every=record_every, threads=threads, block_size=block_size)
     if keep_policy and isinstance(problem, LinearCMDP):
         raise InputError("keep_policy is True; expected False on a linear CMDP, whose policies are not tables")
     if starts is not None and (keep_policy or isinstance(problem, LinearCMDP)):
@@ -303,7 +292,7 @@ def _play_all(
     trials: int,
     threads: int,
     block_size: int | None,
-    progress: bool | None,
+    progress: Progress,
 ) -> tuple[list[AnyTrial], float]:
     """Play all trials, ``threads`` at a time; a trial is made when its turn comes and its learner let go when it is done.
 

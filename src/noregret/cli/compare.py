@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -102,34 +102,37 @@ def compare(
     K = episodes if episodes is not None else experiment.TABLE1_EPISODES if table1 else arg.DEFAULT_EPISODES
     n = trials if trials is not None else experiment.TABLE1_TRIALS if table1 else experiment.TRIALS
     entries, worlds = [entry(text) for text in texts], [registry.load(name) for name in names]
-    experiment.check(entries, worlds)
+    options: dict[str, Any] = {"episodes": K, "trials": n, "seed": seed, "preset": preset, "threads": threads}
+    experiment.check(worlds, entries, **options)
     gap = arg.gap(slater_gap)
     make_folder(out)
-    done = _run(worlds, entries, episodes=K, trials=n, seed=seed, preset=preset, slater_gap=gap, threads=threads)
-    _write(done, out, table1)
+    done = _run(worlds, entries, slater_gap=gap, **options)
+    ran, stopped = any(one.result for one in done), sum(one.reason == experiment.STOPPED for one in done)
+    if ran:
+        _write(done, out, table1)
+    elif not stopped:
+        raise InputError(f"no learner ran: {done[0].label} on {done[0].problem}: {done[0].reason}")
+    if stopped:
+        say(f"stopped: {len(done) - stopped} of {len(done)} runs were done" + ("" if ran else "; no file was written"))
+        raise typer.Exit(STOPPED)
 
 
-def _run(worlds: list[TabularCMDP], entries: list[Entry], **options: object) -> list[Outcome]:
-    """Run the grid, saying which cell is at work; stops with what there is after Ctrl-C."""
+def _run(worlds: list[TabularCMDP], entries: list[Entry], **options: Any) -> list[Outcome]:
+    """Run the grid, saying which cells are done; stops with what there is after Ctrl-C."""
     from noregret.experiments.compare import run_grid
 
-    cells = [f"{one.label} on {world.name}" for world in worlds for one in entries]
-    outcomes = run_grid(worlds, entries, **options)  # type: ignore[arg-type]
-    done: list[Outcome] = []
-    for i, cell in enumerate(cells):
-        say(f"[{i + 1}/{len(cells)}] {cell}")
-        one = next(outcomes)
-        if one.result is None:
-            say(f"{cell}: {one.reason}")
-        elif not one.result.complete:
-            _show(done)
-            say(f"stopped in {cell}; no file was written")
-            raise typer.Exit(STOPPED)
-        done.append(one)
-    return done
+    n = len(worlds) * len(entries)
+    told: list[Outcome] = []
+
+    def tell(one: Outcome) -> None:
+        told.append(one)
+        say(f"[{len(told)}/{n}] {one.label} on {one.problem}" + (f": {one.reason}" if one.reason else ""))
+
+    return run_grid(worlds, entries, tell=tell, **options)
 
 
 def _write(done: list[Outcome], out: Path, table1: bool) -> None:
+    """The files and the tables of a comparison in which something ran."""
     from noregret.report import compare as report
     from noregret.report.tables import write_text
 
@@ -137,12 +140,11 @@ def _write(done: list[Outcome], out: Path, table1: bool) -> None:
     if table1:
         made = _table1(done)
         console().print(made.rich())
-        files += [write_text(out / "table1.csv", made.csv()), write_text(out / "table1.md", made.markdown())]
+        exact = report.with_slopes(made, done, "measured slope")
+        files += [write_text(out / "table1.csv", exact.csv()), write_text(out / "table1.md", made.markdown())]
     else:
         _show(done)
     console().print(f"wrote {', '.join(file.name for file in files)} in {out}")
-    if not any(one.result for one in done):
-        raise InputError(f"no learner ran: {done[0].label} on {done[0].problem}: {done[0].reason}")
 
 
 def _table1(done: list[Outcome]) -> Table:

@@ -123,6 +123,8 @@ class OPDOP(TabularLearner):
         xi = choices.number("xi", (2 * H / choices.gap(), "2H/γ" + ("" if choices.slater_gap else ", γ unknown taken as 1")))
         alpha = choices.number("alpha", (math.sqrt(math.log(A) / K) / H**2, "√(log A)/(H²√K)"), (5.0 / math.sqrt(K), "5/√K"))
         theta = choices.number("theta", (1.0 / K, "1/K"))
+        if theta > 1.0:
+            raise InputError(f"theta is {theta:g}; expected a weight, at most 1")
         eta = choices.number("eta", (1.0 / math.sqrt(K), "1/√K"), (0.3, "tuned; does not shrink with K"))
         base = mirror_state(spec, lam=lam, local=2 * beta, transition=0.0, L=0.0, alpha=alpha, theta=theta, eta=eta, xi=xi)
         base.Y[:] = (eta * base.b).clip(0.0, xi)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,19 +47,31 @@ def late_loss(result: RunResult) -> Interval:
     return metrics.mean_interval(metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE))
 
 
-def any_slope(result: RunResult) -> str:
-    """The slope of regret; where it is not positive throughout, that of hard regret, and said so."""
-    if last(result, "hard_regret").mean < ROUNDING * result.episodes[-1]:
+def any_slope(result: RunResult) -> tuple[float | None, str]:
+    """The slope of regret; where it is not positive throughout, that of hard regret; and of which. None where neither is."""
+    if last(result, "hard_regret").mean >= ROUNDING * result.episodes[-1]:
+        for which in ("regret", "hard_regret"):
+            found = slope(result, which)
+            if not np.isnan(found):
+                return found, words(which)
+    return None, ""
+
+
+def slope_text(result: RunResult) -> str:
+    """The same for a person: two digits, and said so where it is that of hard regret."""
+    value, which = any_slope(result)
+    if value is None:
         return "-"
-    own = slope(result)
-    if not np.isnan(own):
-        return _two_digits(own)
-    hard = slope(result, "hard_regret")
-    return "-" if np.isnan(hard) else f"{_two_digits(hard)} (hard)"
+    return f"{round(value, 2) + 0.0:.2f}" + (" (hard)" if which == "hard regret" else "")  # no minus before 0.00
 
 
-def _two_digits(value: float) -> str:
-    return f"{round(value, 2) + 0.0:.2f}"  # no minus before 0.00
+def with_slopes(made: Table, outcomes: Sequence[Outcome], column: str) -> Table:
+    """A table whose slopes are numbers with every digit, and say of which curve in a column of their own."""
+    i = made.columns.index(column)
+    rows = []
+    for row, one in zip(made.rows, outcomes, strict=True):
+        rows.append((*row[:i], *((None, "") if one.result is None else any_slope(one.result)), *row[i + 1 :]))
+    return replace(made, columns=(*made.columns[:i], column, f"{column} (curve)", *made.columns[i + 1 :]), rows=tuple(rows))
 
 
 def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
@@ -72,18 +85,14 @@ def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
             refused.append(f"{one.label} did not run: {one.reason}")
             continue
         sums = [last(result, which) for which in ("regret", "violation", "hard_regret", "hard_violation")]
-        rows.append((one.label, *sums, any_slope(result), late_loss(result), result.episodes_per_second, *one.promise))
+        rows.append((one.label, *sums, slope_text(result), late_loss(result), result.episodes_per_second, *one.promise))
     return Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *refused]))
 
 
 def everything(outcomes: Sequence[Outcome]) -> str:
     """The table of all problems as CSV, with every digit, and the reason of each refusal."""
-    wide = Table("", ("problem", *COLUMNS, "reason"), tuple(_row(one) for one in outcomes))
-    return wide.csv()
-
-
-def _row(one: Outcome) -> tuple[Cell, ...]:
-    return (one.problem, *table([one]).rows[0], one.reason)
+    rows = tuple((one.problem, *row, one.reason) for one, row in zip(outcomes, table(outcomes).rows, strict=True))
+    return with_slopes(Table("", ("problem", *COLUMNS, "reason"), rows), outcomes, "slope of regret").csv()
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
@@ -235,7 +244,7 @@ def table1(published: Sequence[tuple[Cell, ...]], outcomes: Sequence[Outcome], t
             rows.append((*row, None, None, None, None))
             continue
         measured = (last(one.result, "regret"), last(one.result, "violation"), late_loss(one.result))
-        rows.append((*row, any_slope(one.result), *measured))
+        rows.append((*row, slope_text(one.result), *measured))
     columns = (
         "algorithm", "linear", "model-free", "regret (order)", "violation (order)", "measured slope",
         "measured regret", "measured violation", "late loss",

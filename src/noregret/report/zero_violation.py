@@ -76,9 +76,11 @@ def figure(runs: Runs) -> Figure:
         worst = np.array([result.violation[:, -1].max() for result in results])
         ax.plot(K, regret, "o-", color=figures.COLOURS[0], label="mean regret")
         ax.plot(K, regret[-1] * np.sqrt(K / K[-1]), ":", color=figures.GREY, label="√K")
-        ax.plot(K, worst, "s-", color=figures.COLOURS[1], label="largest violation")
+        ax.plot(K, worst, "s-", color=figures.COLOURS[1], label="largest violation", clip_on=False)  # whole at 0
         ax.set_xscale("log", base=2)
         ax.set_yscale("symlog", linthresh=1.0)
+        lowest, highest = min(regret.min(), worst.min()), max(regret.max(), worst.max())
+        ax.set_ylim(min(lowest, 0.0), 2.0 * max(highest, 1.0))  # room for the last marker
         K0 = safe_from(results)
         figures.label(ax, f"{name}: none from K = {K0:,} on" if K0 else f"{name}: violated at the last K", "at episode K", "K")
         figures.legend(ax, columns=3)

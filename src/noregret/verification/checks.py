@@ -122,9 +122,9 @@ def decomposition(
     return judged("decomposition into T₁ + T₂", "355-366, 602-611", slack, abs(left) + abs(right), detail)
 
 
-def optimism_term(T1: float, *, alpha: float, A: int, H: int, K: int) -> Check:
-    """T₁ ≤ KH log|A|/α."""
-    most = K * H * theory.softmax_gap(A=A, alpha=alpha)
+def optimism_term(T1: float, alpha: Array, *, A: int, H: int) -> Check:
+    """T₁ ≤ KH log|A|/α; with an α of its own for each episode, Σ_k H log|A|/α_k."""
+    most = H * sum(theory.softmax_gap(A=A, alpha=float(a)) for a in alpha)
     return judged("T₁ ≤ KH·log|A|/α", "395-397", most - T1, most, f"T₁ = {T1:.5g} ≤ {most:.4g}")
 
 
@@ -142,7 +142,7 @@ def unstated(check: Check, why: str) -> Check:
 
 def departures(constants: dict[str, Any], preset: str) -> set[str]:
     """The options that differ from the printed form, but for those of the truncation and ζ (which is Theorem 2)."""
-    printed = {f.name: f.default for f in fields(Constants) if f.name in constants}
+    printed = {f.name: f.default for f in fields(Constants) if f.name in constants and f.name not in ("xi_sets", "theorem_2")}
     own = {name for name, value in printed.items() if constants[name] != value and name not in _NUMBERS | TRUNCATION}
     return own | ({"a safe policy"} if preset == "safe" else set())
 
@@ -150,7 +150,7 @@ def departures(constants: dict[str, Any], preset: str) -> set[str]:
 def all_checks(t: Trace) -> list[Check]:
     """Every check on one run."""
     p, c, spec = t.problem, t.learner.constants, t.learner.spec
-    H, A, d, K = spec.horizon, spec.n_actions, t.d, t.K
+    H, A, d = spec.horizon, spec.n_actions, t.d
     lam, eta, xi, b = float(c["lam"]), float(c["eta"]), float(c["xi"]), p.b + float(c["zeta"])
     odd = departures(c, t.learner.preset)
 
@@ -163,9 +163,10 @@ def all_checks(t: Trace) -> list[Check]:
             return unstated(check, "a start that is drawn")
         return check
 
+    forgetful = odd - ({"restart_data"} if c["restart"] == "doubling" else set())  # then Λ begins anew on the way
     checks = [
-        potential(t.squares, t.growth, d=d, lam=lam),
-        potential_as_printed(t.squares, t.growth, lam=lam),
+        only(potential(t.squares, t.growth, d=d, lam=lam), forgetful),
+        only(potential_as_printed(t.squares, t.growth, lam=lam), forgetful),
         softmax_gap(t.greedy_gap, t.alpha, A=A),
         weights(t.norms, H=H, d=d, lam=lam),
         dual_bound(t.optimum.dual, H=H, slater_gap=t.optimum.slater_gap),
@@ -181,7 +182,7 @@ def all_checks(t: Trace) -> list[Check]:
         split = decomposition(V_star, t.V_k, t.V_pi, t.Y, b=b, eta=eta, xi=xi, H=H)
         checks.append(only(split, BONUS | SCHEDULE, start=True))
         T1, _ = terms(V_star, t.V_k, t.V_pi, t.Y, np.zeros_like(b))
-        checks.append(only(optimism_term(T1, alpha=float(c["alpha"]), A=A, H=H, K=K), DUAL, start=True))
+        checks.append(only(optimism_term(T1, t.alpha, A=A, H=H), DUAL | SCHEDULE, start=True))
     return checks + _information(t, d)
 
 

@@ -16,7 +16,7 @@ from noregret.errors import InputError
 from noregret.kernels import world as worlds
 from noregret.kernels.gram import OneHotGram
 from noregret.learners.base import Learner
-from noregret.learners.primal_dual_lsvi import PrimalDualLSVI
+from noregret.learners.primal_dual_lsvi import PrimalDualLSVI, pace
 from noregret.problems.base import Array, TabularCMDP
 from noregret.runner import make_learner
 from noregret.streams import streams
@@ -66,23 +66,25 @@ def trace(problem: TabularCMDP, *, episodes: int, seed: int = 0, preset: str = "
     """Run ``primal-dual-lsvi`` and measure; takes the options of :func:`noregret.run`."""
     if not isinstance(problem, TabularCMDP):
         raise InputError(f"problem is a {type(problem).__name__}; expected a TabularCMDP, whose truth is known for every state")
+    if options.get("rounding") is not None:
+        raise InputError(
+            f"rounding is {options['rounding']!r}; expected None: the lemmas are about the soft-max, not about a net"
+        )
     opt = oracle.solve(problem)
     learner = make_learner(problem, PrimalDualLSVI.name, opt, episodes=episodes, preset=preset, **options)
-    c, zeta = learner.constants, float(learner.constants["zeta"])
+    zeta = float(learner.constants["zeta"])
     best = opt if zeta == 0.0 else oracle.solve(problem, tighten=zeta) if zeta <= opt.slater_gap else None
     H, _, A = problem.r.shape
     m, K = problem.n_constraints, episodes
     world, (of_world, own) = worlds.compile_world(problem), streams(seed, 0)
     scratch = worlds.scratch_for(world)
-    alpha = np.full(K, float(c["alpha"]))
-    if c["alpha_schedule"] == "anytime":
-        alpha *= np.sqrt(np.arange(1.0, K + 1.0))
     Y, squares, V_k, V_pi = np.zeros((K, m)), np.zeros((K, H)), np.zeros((K, 1 + m)), np.zeros((K, 1 + m))
-    norms, greedy_gap, optimism = np.zeros(K), np.zeros(K), np.zeros(K)
+    alpha, norms, greedy_gap, optimism = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K)
     held = stepwise = 0
     to_go = np.arange(H - 1.0, -1.0, -1.0)[:, None, None] * np.log(A)
     for k in range(K):
         policy, state = learner.plan().policy, learner._state
+        alpha[k] = state.alpha[0] * pace(state.k[0], state.alpha_anytime)  # restarts and the estimate of γ move it
         Y[k] = learner.dual
         prices = np.concatenate([[1.0], Y[k]])
         C = np.where(problem.available, np.einsum("j,hjsa->hsa", prices, state.Q[:, : 1 + m]), -np.inf)
