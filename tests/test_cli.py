@@ -62,10 +62,35 @@ def test_bad_input_is_one_line_and_exit_code_1(args, hint):
     assert hint in result.stderr
 
 
-def test_usage_errors_keep_exit_code_2():
-    assert runner.invoke(app, ["run"]).exit_code == 2
-    assert runner.invoke(app, ["run", "job-scheduling", "--episodes", "many"]).exit_code == 2
-    assert runner.invoke(app, ["fly"]).exit_code == 2
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (["run"], "Missing argument 'PROBLEM'; noregret run --help"),
+        (["run", "job-scheduling", "--episodes", "many"], "'many' is not a whole number"),
+        (["run", "job-scheduling", "--episodes", "1.5"], "'1.5' is not a whole number"),
+        (["run", "job-scheduling", "--episodes", "1e30"], "expected a whole number from 1 to"),
+        (["run", "job-scheduling", "--episodes", "10", "--trials", "1e30"], "raise record_every, or lower trials"),
+        (["run", "job-scheduling", "--epsiodes", "5"], "No such option: --epsiodes"),
+        (["run", "job-scheduling", "--set", "seed=3"], "expected the option --seed"),
+        (["run", "job-scheduling", "--set", "block_size=3"], "no such option"),
+        (["run", "job-scheduling", "--set", "beta=1e308"], "beta is 1e+308"),
+        (["check", "job-scheduling", "--set", "name=3"], "no such option"),
+        (["check", "linear-continuous"], "states in R^D"),
+        (["paper", "--episodes", "0"], "episodes is 0"),
+        (["fly"], "No such command 'fly'"),
+        (["list", "foo"], "foo"),
+    ],
+)
+def test_lines_that_cannot_be_read_are_bad_input_too(args, hint):
+    result = runner.invoke(app, args)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1 and hint in result.stderr, result.stderr
+    assert result.stdout == ""
+
+
+def test_no_arguments_show_the_help():
+    result = runner.invoke(app, [])
+    assert result.exit_code == 0 and "Usage" in result.output
 
 
 def test_run_prints_and_writes_the_numbers_of_the_same_run_in_python(tmp_path):
@@ -215,9 +240,10 @@ def test_exit_codes_and_debug_of_the_real_command():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_output_that_cannot_be_written_is_one_line():
+@pytest.mark.parametrize("args", [["list", "problems"], ["--help"]])
+def test_output_that_cannot_be_written_is_one_line(args):
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "noregret", "list", "problems"]
+        command = [sys.executable, "-m", "noregret", *args]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr == "error: the output: No space left on device\n"

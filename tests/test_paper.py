@@ -141,6 +141,16 @@ def test_page_follows_the_curves():
     assert "8 times on average" in waves
 
 
+def test_a_short_run_claims_nothing_it_did_not_see(tmp_path):
+    result = runner.invoke(app, ["paper", "--out", str(tmp_path), "--episodes", "1", "--trials", "1"])
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "page.md").read_text()
+    assert "too few episodes" in page and "below zero" not in page and "does its work" not in page
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "figure1.png", "figure1.svg", "neighbours.png", "neighbours.svg", "table.csv", "curves.csv", "page.md"
+    }  # fmt: skip
+
+
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path, monkeypatch):
     import os
     import stat
@@ -158,7 +168,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path, monke
     result = runner.invoke(app, ["paper", "--out", str(tmp_path), "--episodes", "50", "--trials", "1"])
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1] == f"error: {tmp_path / 'neighbours.png'}: cannot be written: No space left on device"
-    assert {path.name for path in tmp_path.iterdir()} == {"figure1.png", "figure1.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == set()
 
 
 def test_an_unusable_folder_is_refused_before_anything_runs(tmp_path):

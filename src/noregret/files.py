@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -35,6 +36,24 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
     return path
+
+
+@contextlib.contextmanager
+def all_or_none(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write files that belong together in; at the end they appear in ``folder``, or on any error none of them."""
+    draft = Path(folder) / f".{uuid.uuid4().hex}.tmp"
+    try:
+        draft.mkdir()
+        yield draft
+        for file in sorted(draft.iterdir()):
+            os.replace(file, Path(folder) / file.name)
+        sync_folder(folder)
+    except FileError as error:
+        raise FileError(str(error).replace(str(draft), str(folder))) from None
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def sync_folder(path: str | os.PathLike[str]) -> None:

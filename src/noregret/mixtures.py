@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import OracleError
+from noregret.interrupts import held
 from noregret.problems.base import Array
 
 #: HiGHS takes no tighter tolerances, so the master's rows are slacks times ``SCALE``: policies close in utility then
@@ -19,7 +20,8 @@ def master(values: Array, b: Array, reward: float) -> tuple[Array, Array, float]
 
     The variables are the weights and t, which is 0 when the reward is maximised and the worst slack otherwise.
     """
-    from scipy.optimize import linprog  # a quarter of a second, so not at import
+    with held():  # its compiled parts make an ImportError of a Ctrl-C
+        from scipy.optimize import linprog  # a quarter of a second, so not at import
 
     K, m = len(values), len(b)
     objective = np.append(-reward * values[:, 0], reward - 1.0)

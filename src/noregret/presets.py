@@ -244,6 +244,10 @@ def _checked(name: str, value: Any) -> Any:
     return number(name, value, above=0.0 if name in ("lam", "alpha", "zeta_scale") else None, infinite=name == "alpha")
 
 
+#: Constants beyond this have squares that are no numbers any more.
+LARGEST = 1e100
+
+
 def number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
     """A finite number that is at least 0, or more than ``above``."""
     try:
@@ -251,8 +255,10 @@ def number(name: str, value: Any, above: float | None = None, infinite: bool = F
     except (TypeError, ValueError):
         raise InputError(f"{name} is {value!r}; expected a number") from None
     low = number > above if above is not None else number >= 0.0
-    if not low or not (math.isfinite(number) or (infinite and number == math.inf)):
-        raise InputError(f"{name} is {value!r}; expected a {'positive' if above is not None else 'non-negative'} number")
+    if not low or not (number <= LARGEST or (infinite and number == math.inf)):
+        raise InputError(
+            f"{name} is {value!r}; expected a {'positive' if above is not None else 'non-negative'} number, at most {LARGEST:g}"
+        )
     return number
 
 

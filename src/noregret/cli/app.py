@@ -1,12 +1,12 @@
 """The typer application: turns errors into one line and an exit code.
 
-0: done. 1: something was wrong, said in one line on standard error (``--debug`` shows the traceback). 2: the command line
-itself could not be read. 130: stopped by Ctrl-C.
+0: done. 1: something was wrong, said in one line on standard error (``--debug`` shows the traceback). 130: stopped by Ctrl-C.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from typing import Annotated, Any, TextIO
@@ -18,6 +18,7 @@ from noregret.errors import NoRegretError
 
 STOPPED = 130
 _DEBUG = "noregret.debug"
+_UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or typer's own copy of it
 
 
 class Commands(TyperGroup):
@@ -30,12 +31,41 @@ class Commands(TyperGroup):
         rest = [arg for arg in own if arg != "--debug"] + args[len(own) :]
         return super().parse_args(ctx, rest)
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Read the line and run it; a line that cannot be read is bad input like any other."""
+        alone = extra.pop("standalone_mode", True)
+        try:
+            code = super().main(*args, **extra | {"standalone_mode": False})
+        except _UsageError as error:
+            code = self._cannot_be_read(error)
+        except OSError as error:  # --help has nowhere to go
+            complain(f"{error.filename or 'the output'}: {error.strerror or error}")
+            _drop_output()
+            code = 1
+        if alone:
+            sys.exit(code if isinstance(code, int) else 0)
+        return code
+
+    @staticmethod
+    def _cannot_be_read(error: Any) -> int:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            return 0
+        command = error.ctx.command_path if error.ctx is not None else "noregret"
+        complain(f"{error.format_message().rstrip('.')}; {command} --help shows what is expected")
+        return 1
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; say in one line what went wrong."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
+        except ImportError:
+            if not _interrupts:
+                raise
+            say("stopped")  # Ctrl-C while a library was loaded, which made an error of its own of it
+            raise typer.Exit(STOPPED) from None
         except KeyboardInterrupt:
             say("stopped")
             raise typer.Exit(STOPPED) from None
@@ -116,8 +146,21 @@ def _drop_output() -> None:
         pass
 
 
+#: When Ctrl-C was pressed.
+_interrupts: list[int] = []
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    _interrupts.append(number)
+    signal.default_int_handler(number, frame)
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command line ``args`` (``sys.argv`` by default) and exit."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # closed by who started us
+    sys.stderr = sys.stderr or open(os.devnull, "w")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail

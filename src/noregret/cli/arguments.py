@@ -13,6 +13,11 @@ from noregret.errors import InputError
 DEFAULT_EPISODES = 10_000
 DEFAULT_LEARNER = "primal-dual-lsvi"
 
+#: What is not to be set as a constant of the learner.
+OPTIONS = {"learner", "episodes", "trials", "seed", "preset", "slater_gap", "threads"}
+NOT_HERE = {"problem", "name", "spec", "opt", "record_every", "features", "block_size", "progress", "keep_policy"}
+NOT_HERE |= {"reward", "utilities"}  # learners that are told these are told the problem's own
+
 
 def whole(text: str | int) -> int:
     """A whole number, also as 2e5 or 200_000."""
@@ -23,9 +28,9 @@ def whole(text: str | int) -> int:
     try:
         number = float(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number") from None
+        raise InputError(f"{text!r} is not a whole number") from None
     if not math.isfinite(number) or number != int(number):
-        raise typer.BadParameter(f"{text!r} is not a whole number")
+        raise InputError(f"{text!r} is not a whole number")
     return int(number)
 
 
@@ -48,9 +53,14 @@ def settings(pairs: list[str]) -> dict[str, Any]:
         key, equals, text = (part.strip() for part in pair.partition("="))
         if not (key and equals and text):
             raise InputError(f"--set {pair!r}; expected key=value")
+        key = key.replace("-", "_")
         if key in given:
             raise InputError(f"--set {key!r} is given twice")
-        given[key.replace("-", "_")] = value(text)
+        if key in OPTIONS:
+            raise InputError(f"--set {key!r} is no constant of a learner; expected the option --{key.replace('_', '-')}")
+        if key in NOT_HERE:
+            raise InputError(f"--set {key!r} is no constant of a learner; the command line has no such option")
+        given[key] = value(text)
     return given
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from noregret.cli import arguments as arg
 from noregret.cli.app import app
 from noregret.cli.console import console
+from noregret.errors import InputError
 
 if TYPE_CHECKING:
     from noregret.learners.base import Learner
@@ -30,12 +31,15 @@ def check(
     Nothing is run. With preset theory and no Slater gap given, the exact one is used.
     """
     from noregret import oracle, problems
+    from noregret.problems.linear import LinearCMDP
     from noregret.runner import make_learner
 
     params, gap = arg.settings(settings or []), arg.gap(slater_gap)
     if gap is None and preset == "theory":
         gap = "oracle"
     world = problems.load(problem)
+    if isinstance(world, LinearCMDP):
+        raise InputError(f"{problem} has states in R^D; expected finitely many (noregret.solve gives its optimum in Python)")
     _print_problem(world)
     _print_constraints(world, oracle.reachable(world))
     optimum = oracle.solve(world)

@@ -37,18 +37,20 @@ def paper(
     """Run the paper's experiment in full: figures, a table, the curves, and a page that says what agrees and what does not."""
     from noregret import problems
     from noregret.files import make_folder
+    from noregret.learners.base import check_episodes
     from noregret.report import figures
     from noregret.runner import run
 
     figures.require()
     K = episodes if episodes is not None else experiment.QUICK_EPISODES if quick else experiment.EPISODES
     n = trials if trials is not None else experiment.QUICK_TRIALS if quick else experiment.TRIALS
+    check_episodes(K)
     make_folder(out)
     problem = problems.load(experiment.PROBLEM)
     done: list[Neighbour] = []
     for setting in (experiment.MAIN, *experiment.NEIGHBOURS):
         count = n if setting is experiment.MAIN else min(n, experiment.NEIGHBOUR_TRIALS)
-        say(f"running {setting.label}, {setting.row}: {count} trials of {K:,} episodes")
+        say(f"running {setting.label}, {setting.row}: {count} {'trial' if count == 1 else 'trials'} of {K:,} episodes")
         result = run(
             problem, experiment.LEARNER, episodes=K, trials=count, seed=seed, record_every=max(1, K // experiment.POINTS),
             preset=experiment.PRESET, threads=threads, **setting.params,
@@ -83,21 +85,23 @@ def _facts(problem: TabularCMDP, done: list[Neighbour], as_published: bool) -> P
 
 
 def _write(made: Paper, out: Path) -> None:
+    from noregret.files import all_or_none
     from noregret.report import figures, tables
     from noregret.report import paper as report
 
     first, second, table = report.figure(made), report.neighbours_figure(made), report.table(made)
-    files = [
-        figures.write(first, out / "figure1.png"),
-        figures.write(first, out / "figure1.svg"),
-        figures.write(second, out / "neighbours.png"),
-        figures.write(second, out / "neighbours.svg"),
-        tables.write_text(out / "table.csv", table.csv()),
-        tables.write_text(out / "curves.csv", tables.curves(made.labelled())),
-        tables.write_text(out / "page.md", report.page(made)),
-    ]
+    with all_or_none(out) as draft:
+        files = [
+            figures.write(first, draft / "figure1.png"),
+            figures.write(first, draft / "figure1.svg"),
+            figures.write(second, draft / "neighbours.png"),
+            figures.write(second, draft / "neighbours.svg"),
+            tables.write_text(draft / "table.csv", table.csv()),
+            tables.write_text(draft / "curves.csv", tables.curves(made.labelled())),
+            tables.write_text(draft / "page.md", report.page(made)),
+        ]
     console().print(report.short(made).rich())
-    console().print(f"The page is {files[-1]}; beside it are {', '.join(file.name for file in files[:-1])}.")
+    console().print(f"The page is {out / files[-1].name}; beside it are {', '.join(file.name for file in files[:-1])}.")
 
 
 def _stop(done: list[Neighbour], result: RunResult) -> None:

@@ -20,8 +20,8 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
 
     For the first n active states of step h; Q (H,J,S,A), V (H+1,J,S), J at least 1 + m: further objectives are evaluated but
     have no say. Exact for any α·Q: the maximum is subtracted first, so nothing overflows and the best action has weight exactly
-    1 before the weights are divided by their sum; α = ∞ is the uniform policy over the maximisers. What is not a number stays
-    so, for the runner to find.
+    1 before the weights are divided by their sum; α = ∞ is the uniform policy over the maximisers (with two actions: a tie is a
+    difference, summed over the objectives, of exactly 0). What is not a number stays so, for the runner to find.
     """
     J, S, A, m, step = index(Q.shape[1]), index(Q.shape[2]), index(Q.shape[3]), index(len(Y)), index(h)
     q, v, pi, may = flat(Q), flat(V), flat(policy), flat(available)
@@ -29,7 +29,7 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
     for i in range(index(n)):
         s = index(active[step, i])
         row = (step * S + s) * A  # of (h,s,0)
-        if A == 2 and may[row] and may[row + index(1)]:  # the same numbers without a search for the maximum
+        if A == 2 and may[row] and may[row + index(1)]:  # no search for the maximum: equal to rounding
             at, other = (step * J * S + s) * A, S * A  # of (h,0,s,0) and from one objective to the next
             gap = q[at + index(1)] - q[at]
             if m > 0:  # most often there is one

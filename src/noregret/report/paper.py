@@ -179,12 +179,14 @@ def _measured(paper: Paper) -> dict[str, str]:
     if peak == len(violation) - 1:
         course = f"It is still growing at the last one, where it is {end}"
     slope = tables.slope(result)
-    growth = (
-        f"Here the slope of the regret is {slope:.2f}."
-        if np.isfinite(slope)
-        else f"Here the regret has none: it is {number(regret[low])} at episode {result.episodes[low]:,},\n  below zero, "
-        "as a policy that does not meet the constraint can earn more than the best one that does.\n "
-    )
+    growth = "Here the regret has none: there are too few episodes.\n "
+    if np.isfinite(slope):
+        growth = f"Here the slope of the regret is {slope:.2f}."
+    elif regret[low] < 0.0:
+        growth = (
+            f"Here the regret has none: it is {number(regret[low])} at episode {result.episodes[low]:,},\n  below zero, "
+            "as a policy that does not meet the constraint can earn more than the best one that does.\n "
+        )
     late = result.episodes >= 0.9 * K
     turns = [metrics.swings(curve, SWING * curve.max()) if curve.max() > 0 else 0 for curve in result.violation]
     often = f"{number(float(np.mean(turns)))} times on average"
@@ -203,9 +205,25 @@ def _measured(paper: Paper) -> dict[str, str]:
         "second_half_slope": f"{metrics.slope(result.episodes, result.hard_regret.mean(axis=0), 0.5):.2f}",
         "rate": f"{np.polyfit(result.episodes[late], regret[late], 1)[0]:.4f}" if late.sum() > 1 else "-",
         "turns": often,
-        "dual": show(tables.last_dual(result)),
+        **_dual(paper),
         "ranges": "\n".join(_range(paper, row) for row in _rows(paper)),
         **{which: show(tables.last(result, which)) for which in ("regret_tightened", "hard_violation")},
+    }
+
+
+def _dual(paper: Paper) -> dict[str, str]:
+    """What the dual variable did."""
+    result, cap = paper.main, paper.main.constants["xi"]
+    top = float(result.dual.max())
+    far = top < min(cap, theory.xi(H=paper.horizon, slater_gap=result.slater_gap)) / 2.0
+    work = (
+        f"- **The dual variable does its work.** From 0 it moves to {show(tables.last_dual(result))}. Its best value is "
+        f"{result.optimal_dual[0]:.4f} for b and {paper.tightened_dual:.4f} for b+ζ;\n"
+        f"  its largest value in any trial is {top:.4f}, and its cap ξ = {cap:g}.\n"
+    )
+    return {
+        "dual_agrees": work if result.dual[:, -1].mean() > 0.0 else "",
+        "cap_does_harm": " It does no harm here, as the dual variable stays far below either." if far else "",
     }
 
 
@@ -226,8 +244,6 @@ def _computed(paper: Paper) -> dict[str, str]:
         "lost_total": number(lost * K),
         "optimum": f"{result.optimal_value:.6f}",
         "counted_from_0": f"{paper.counted_from_0:.6f}",
-        "best_dual": f"{result.optimal_dual[0]:.4f}",
-        "tightened_dual": f"{paper.tightened_dual:.4f}",
         "jobs_left": f"{paper.jobs_left:.3f}",
         "theory_beta": number(beta),
         "visits": number(round((beta / H) ** 2)),
@@ -240,10 +256,16 @@ def _rows(paper: Paper) -> list[str]:
 
 
 def _range(paper: Paper, row: str) -> str:
-    """How far apart the results of a rule for λ are."""
+    """How far apart the results of a rule for λ are, with the main run's ζ."""
     ends = []
+    results = [n.result for n in paper.neighbours if n.row == row]
+    results = [result for result in results if result.constants["zeta"] == paper.main.constants["zeta"]]
     for which in ("regret", "violation"):
-        values = [float(getattr(n.result, which)[:, -1].mean()) for n in paper.neighbours if n.row == row]
+        values = [
+            float(getattr(n.result, which)[:, -1].mean())
+            for n in paper.neighbours
+            if n.row == row and n.result.constants["zeta"] == zeta
+        ]
         ends.append(f"the {which} ends between {number(min(values))} and {number(max(values))}")
     return f"- With {row} {' and '.join(ends)}."
 
