@@ -261,11 +261,7 @@ def _range(paper: Paper, row: str) -> str:
     results = [n.result for n in paper.neighbours if n.row == row]
     results = [result for result in results if result.constants["zeta"] == paper.main.constants["zeta"]]
     for which in ("regret", "violation"):
-        values = [
-            float(getattr(n.result, which)[:, -1].mean())
-            for n in paper.neighbours
-            if n.row == row and n.result.constants["zeta"] == zeta
-        ]
+        values = [float(getattr(result, which)[:, -1].mean()) for result in results]
         ends.append(f"the {which} ends between {number(min(values))} and {number(max(values))}")
     return f"- With {row} {' and '.join(ends)}."
 
