@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from noregret import learners, oracle
 from noregret.errors import InputError
 from noregret.features import one_hot
+from noregret.presets import DERIVED
+from noregret.progress import bar
 from support import CONSTANTS, slow_curves, slow_twin, small, trial
 
 K = 30
@@ -183,7 +185,7 @@ def test_what_always_holds(seed: int, beta: float, lam: float, alpha: float, eta
         ({"slater_gap": 0.0}, "slater_gap is 0.0; expected a positive number"),
         ({"slater_gap": "oracle"}, "slater_gap is 'oracle'"),
         ({"features": np.zeros((2, 2))}, "features"),
-        ({"episodes": 0}, "episodes is 0; expected a whole number, at least 1"),
+        ({"episodes": 0}, "episodes is 0; expected a whole number from 1"),
         ({"episodes": 2.5}, "episodes is 2.5"),
     ],
 )
@@ -204,3 +206,35 @@ def test_presets_explain_themselves() -> None:
     assert paper.explain["beta"] == "given"
     for learner in (theory, paper):
         assert set(learner.explain) >= {"lam", "beta", "alpha", "eta", "xi", "zeta"}
+
+
+def test_reasons_are_true() -> None:
+    """Every constant has one; a prior that the pessimistic estimate does not use is not praised; restarts say whose K it is."""
+    spec = small().spec
+    safe = spec.available / spec.available.sum(axis=2, keepdims=True)
+    for options in ({}, {"preset": "paper"}, {"preset": "safe", "safe_policy": safe}, {"restart": "doubling"}):
+        learner = learners.make("primal-dual-lsvi", spec, episodes=1000, **options)
+        assert set(learner.explain) == set(learner.constants) - {*DERIVED, "features"}
+    assert learner.constants["alpha"] == 4 * np.sqrt(512)
+    assert learner.explain["restart"] == "given; each part has its own constants, these are for its K = 512"
+    for options in ({"preset": "safe", "safe_policy": safe}, {"dual_estimate": "pessimistic", "pessimism": 0.5}):
+        learner = learners.make("primal-dual-lsvi", spec, episodes=1000, **options)
+        assert learner.constants["dual_prior"] == 0.0 and "not used" in learner.explain["dual_prior"]
+    assert learners.make("primal-dual-lsvi", spec, episodes=1000).constants["dual_prior"] == 0.5
+
+
+def test_numpys_numbers_and_booleans_are_as_good_as_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = small().spec
+    ours, numpys = (
+        learners.make("primal-dual-lsvi", spec, episodes=k, damping=flag, beta=beta)
+        for k, flag, beta in ((10, False, 0.5), (np.int64(10), np.False_, np.float64(0.5)))
+    )
+    assert ours.constants == numpys.constants and ours.constants["damping"] is numpys.constants["damping"] is False
+    passes = learners.make("lsvi-bisection", spec, episodes=10, passes=np.int64(5)).constants["passes"]
+    assert passes == 5 and type(passes) is int
+    for wrong in (np.int64(0), np.True_, np.float64(5.0)):
+        with pytest.raises(InputError, match=r"passes is .*; expected a whole number"):
+            learners.make("lsvi-bisection", spec, episodes=10, passes=wrong)
+    monkeypatch.setattr("rich.progress.Progress", None)  # no bar can be made
+    with bar(1, np.False_) as show:  # type: ignore[arg-type]
+        show(1)

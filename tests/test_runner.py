@@ -171,7 +171,7 @@ def test_what_a_result_says_of_itself(base: nr.RunResult) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"episodes": 0}, "episodes is 0; expected a whole number, at least 1"),
+        ({"episodes": 0}, "episodes is 0; expected a whole number from 1"),
         ({"episodes": -5}, "episodes is -5"),
         ({"episodes": 1e4}, "episodes is 10000.0"),
         ({"episodes": True}, "episodes is True"),

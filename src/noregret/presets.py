@@ -19,6 +19,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
+import numpy as np
+
 from noregret import theory
 from noregret.errors import InputError, unknown_name
 
@@ -78,6 +80,9 @@ class Constants:
     theorem_2: bool = False  # whether ζ is that of Theorem 2
 
 
+#: Why an option is what no preset and no user changed.
+PRINTED = "as printed in the paper"
+
 #: Set by how others are given, not by the user.
 DERIVED = ("xi_rule", "xi_sets", "theorem_2")
 
@@ -130,7 +135,9 @@ def primal_dual(
         choices.why["xi"] = f"{'4' if choices.tightened else '2'}H/γ̂, γ̂ estimated at episodes 2^i; at most this"
     constants = Constants(**{key: _checked(key, value) for key, value in choices.values.items()})
     _consistent(constants, H)
-    return constants, choices.why
+    if constants.restart == "doubling":
+        choices.why["restart"] += f"; each part has its own constants, these are for its K = {K:,}"
+    return constants, {key: PRINTED for key in vars(constants) if key not in DERIVED} | choices.why
 
 
 def _theorem_2(own: dict[str, Any], slater_gap: float | None, *, H: int, A: int, d: int, K: int, p: float) -> bool:
@@ -185,8 +192,10 @@ def _practical(c: Choices, *, H: int, K: int, scale: float, ruled: bool) -> floa
             min(1e-6, (scale * 0.36 / H**1.5) ** 2) or 1e-6,
             "small: an untried direction is worth the cap, a tried one its mean",
         )
-        c.offer("dual_estimate", "plain", "the dual follows the estimate, not its optimism")
-        c.offer("dual_prior", 0.5, "what was never tried gives half of the cap")
+        if c.offer("dual_estimate", "plain", "the dual follows the estimate, not its optimism") == "plain":
+            c.offer("dual_prior", 0.5, "what was never tried gives half of the cap")
+        else:
+            c.offer("dual_prior", 0.0, "not used: only the plain dual estimate has one")
     if c.gave("beta") or c.gave("eta"):
         c.offer("zeta", 0.0, "no tightening")
     else:
@@ -264,9 +273,9 @@ def number(name: str, value: Any, above: float | None = None, infinite: bool = F
 
 def flag(name: str, value: Any) -> bool:
     """True or False."""
-    if not isinstance(value, bool):
+    if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} is {value!r}; expected True or False")
-    return value
+    return bool(value)
 
 
 class Choices:
@@ -338,9 +347,9 @@ class Choices:
         value, reason = theory if self.theory or practical is None else practical
         self.why[key] = "given" if key in self.given else reason
         chosen = self.given.get(key, value)
-        if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < 1:
+        if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or chosen < 1:
             raise InputError(f"{key} is {chosen!r}; expected a whole number, at least 1")
-        self.values[key] = chosen
+        self.values[key] = chosen = int(chosen)
         return chosen
 
     def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:

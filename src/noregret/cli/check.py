@@ -95,9 +95,12 @@ def _print_constants(made: Learner, optimum: Optimum, gap: Any) -> None:
     if not made.constants:
         console().print(f"{made.name} has no constants.")
         return
+    from noregret.presets import DERIVED
+
     told = {None: "told nothing of the Slater gap", "oracle": f"told the exact Slater gap, {optimum.slater_gap:.6f}"}
     text = told.get(gap, f"told a Slater gap of {gap}")
-    rows = [(key, _text(value), made.explain.get(key, "")) for key, value in made.constants.items()]
+    shown = {key: value for key, value in made.constants.items() if key not in DERIVED}
+    rows = [(key, _text(value), made.explain.get(key, "")) for key, value in shown.items()]
     title = f"{made.name}, preset {made.preset}, {made.episodes:,} episodes, {text}"
     _print(title, ("constant", "value", "reason"), rows)
 
