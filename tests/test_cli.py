@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -172,6 +173,15 @@ def test_check_speaks_of_costs_as_they_were_stated():
 def test_check_shows_the_range_of_an_infeasible_problem_before_the_error():
     result = runner.invoke(app, ["check", "job-scheduling:b=5"])
     assert result.exit_code == 1 and "4.499791" in result.stdout and result.stderr.count("\n") == 1
+
+
+def test_check_gives_a_reason_for_every_constant_and_shows_what_a_user_can_give():
+    result = runner.invoke(app, ["check", "random", "-k", "1000", "--set", "restart=doubling", "--set", "xi=estimate"])
+    assert result.exit_code == 0, result.output
+    assert "these are for its K = 512" in result.stdout and "as printed in the paper" in result.stdout
+    assert not re.search("xi_rule|xi_sets|theorem_2", result.stdout)
+    shown = re.sub("[│╭╮╰╯─]", " ", runner.invoke(app, ["check", "--help"]).stdout)
+    assert "practical, theory, and for some paper or safe" in " ".join(shown.split())
 
 
 def test_check_of_other_learners_and_of_too_much_tightening():

@@ -92,7 +92,10 @@ Episodes = Annotated[int, typer.Option("--episodes", "-k", parser=whole, metavar
 Trials = Annotated[int, typer.Option("--trials", "-t", parser=whole, metavar="N", help="Independent repetitions.")]
 Seed = Annotated[int, typer.Option("--seed", "-s", parser=whole, metavar="N", help="One number for all randomness.")]
 Preset = Annotated[
-    str, typer.Option("--preset", "-p", help="Where the learner's constants come from: practical, theory, and for some paper or safe.")
+    str,
+    typer.Option(
+        "--preset", "-p", help="Where the learner's constants come from: practical, theory, and for some paper or safe."
+    ),
 ]
 SlaterGap = Annotated[
     str | None,
