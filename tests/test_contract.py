@@ -217,6 +217,8 @@ GOOD: dict[str, Any] = {"states": [0, 1, 2, 3], "actions": [0, 1, 2], "rewards":
         ({"rewards": [0.1, 1.5, 0.3]}, r"rewards\[1\] is 1.5; expected a value in \[0, 1\]"),
         ({"utilities": [[0.5] * 3] * 2}, r"utilities has shape \(2, 3\); expected \(1, 3\)"),
         ({"utilities": [[0.5, 0.5, -1.0]]}, r"utilities\[0, 2\] is -1.0"),
+        ({"rewards": ["x", 0.2, 0.3]}, "rewards is not an array of numbers"),
+        ({"utilities": [[0.5], [0.1, 0.2]]}, "utilities is not an array of numbers"),
     ],
 )
 def test_a_bad_episode_is_refused_and_forgotten(name: str, changes: dict[str, Any], message: str) -> None:
@@ -237,6 +239,30 @@ def test_an_unavailable_action_is_refused(name: str) -> None:
     actions[h] = a
     with pytest.raises(InputError, match=rf"actions\[{h}\] is {a}; it is not available in state {s} at step {h}"):
         make(name, problem).observe(states, actions, [0.0] * 3, [[0.0] * 3])
+
+
+@every
+def test_the_order_of_arrays_in_memory_does_not_matter(name: str) -> None:
+    """Fortran order, as .npz files may have it; also of tables that are derived from the mask."""
+    problem = PROBLEMS["masks, noise"]
+    arrays = (problem.P, problem.r, problem.g)
+    turned = problem.replace(**{key: np.asfortranarray(value) for key, value in zip("Prg", arrays, strict=True)})
+    turned = turned.replace(available=np.asfortranarray(problem.available))
+    one, other = (trial(p, name, episodes=K, seed=3, slater_gap=0.5) for p in (problem, turned))
+    one.advance(K)
+    other.advance(K)
+    np.testing.assert_array_equal(one.curves, other.curves)
+
+
+@every
+def test_a_state_with_numbers_of_no_state_is_refused(name: str) -> None:
+    learner = make(name, PROBLEMS["one constraint"])
+    before = learner.state()
+    for key in before:
+        if key.rpartition(".")[2] in ("active", "actives", "successor", "successors", "seen", "seen_state"):
+            with pytest.raises(InputError, match=r"expected whole numbers from 0 to"):
+                learner.restore(before | {key: np.full_like(before[key], 1_000_000)})
+    same(before, learner.state())
 
 
 @every

@@ -123,3 +123,14 @@ def test_what_is_written_through_a_flat_view_stays() -> None:
     table = np.zeros((2, 2))
     write((np.zeros(1), table))
     np.testing.assert_array_equal(table, [[0.0, 0.0], [0.0, 7.0]])
+
+
+def test_a_disk_without_room_for_compiled_code_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(signature: Any, code: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching._Cache.save_overload", full, raising=False)
+    monkeypatch.setattr("numba.core.caching.Cache.save_overload", lambda self, signature, code: full(signature, code))
+    kernel = jit.jit(lambda x: x + 1)
+    with pytest.warns(UserWarning, match="compiled code is not kept: .*: No space left on device"):
+        assert kernel(1) == 2

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import noregret as nr
 from noregret.errors import InputError, NoRegretError
 from noregret.problems import Constraint, TabularCMDP
 
@@ -274,3 +275,21 @@ def test_replace_keeps_the_rest() -> None:
     assert (q.senses, q.constraint_names, q.noise, q.name) == (p.senses, p.constraint_names, p.noise, p.name)
     with pytest.raises(TypeError):
         p.replace(nothing=1)
+
+
+def test_complex_numbers_are_refused() -> None:
+    r = np.zeros((H, S, A))
+    with pytest.raises(InputError, match="P is not an array of numbers: complex numbers"):
+        TabularCMDP(kernel().astype(complex), r, r[None], [0.0], 0)
+
+
+@pytest.mark.parametrize("limit", ["4", None, True, np.nan])
+def test_a_limit_is_a_number(limit: Any) -> None:
+    with pytest.raises(InputError, match="limit of constraint 'utility' is"):
+        Constraint(np.zeros((2, 3, 2)), limit)
+
+
+def test_a_name_is_not_a_problem() -> None:
+    for call in (nr.solve, lambda name: nr.evaluate(name, 0), lambda name: nr.run(name, episodes=5)):
+        with pytest.raises(InputError, match=r"problem is 'job-scheduling'; expected a problem \(problems.load"):
+            call("job-scheduling")

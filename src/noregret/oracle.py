@@ -114,6 +114,8 @@ def solve(problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0) -
     """
     if isinstance(problem, LinearCMDP):
         return linear_oracle.solve(problem, tighten)
+    if not isinstance(problem, TabularCMDP):
+        raise InputError(f"problem is {problem!r}; expected a problem (problems.load makes one from a name)")
     zeta = _tightening(tighten, problem.n_constraints)
     b = problem.b + zeta
     pool = _Pool(problem)
@@ -150,6 +152,8 @@ def evaluate(problem: TabularCMDP | LinearCMDP, policy: Any) -> tuple[float, Arr
     """The exact V_r and V_g (m,) of any policy (H,S,A), from the start distribution; on R^D by quadrature, of a plan."""
     if isinstance(problem, LinearCMDP):
         return linear_oracle.evaluate(problem, policy)
+    if not isinstance(problem, TabularCMDP):
+        raise InputError(f"problem is {problem!r}; expected a problem (problems.load makes one from a name)")
     return _values(problem, _forward(problem, policy_table(policy, problem.available)))
 
 

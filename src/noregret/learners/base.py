@@ -150,17 +150,24 @@ class Learner:
         if not allowed.all():
             h = int(np.argmin(allowed))
             raise InputError(f"actions[{h}] is {a[h]}; it is not available in state {x[h]} at step {h}")
-        g = np.asarray(utilities, dtype=np.float64)
+        g, r = _numbers("utilities", utilities), _numbers("rewards", rewards)
         g = g[None] if g.ndim == 1 else g
         observed = np.empty((H, 1 + m))
-        for name, value, shape in (("rewards", np.asarray(rewards, dtype=np.float64), (H,)), ("utilities", g, (m, H))):
+        for name, value, shape in (("rewards", r, (H,)), ("utilities", g, (m, H))):
             if value.shape != shape:
                 raise InputError(f"{name} has shape {value.shape}; expected {shape}")
             if not (np.isfinite(value) & (value >= -1e-6) & (value <= 1 + 1e-6)).all():
                 index = tuple(np.argwhere(~((value >= -1e-6) & (value <= 1 + 1e-6)))[0])
                 raise InputError(f"{name}{list(map(int, index))} is {value[index]}; expected a value in [0, 1]")
-        observed[:, 0], observed[:, 1:] = rewards, g.T
+        observed[:, 0], observed[:, 1:] = r, g.T
         return x, a, observed
+
+
+def _numbers(name: str, value: ArrayLike) -> Array:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not an array of numbers: {error}") from None
 
 
 def _integers(name: str, value: ArrayLike, length: int, bound: int) -> NDArray[np.int64]:
@@ -208,14 +215,14 @@ def names() -> list[str]:
 
 def get(name: str) -> type[Learner]:
     """The class of a learner."""
-    if name not in _learners:
+    if not isinstance(name, str) or name not in _learners:
         raise unknown_name("learner", name, _learners)
     return _learners[name]
 
 
 def get_continuous(name: str) -> type[Learner]:
     """The class of a learner of any states."""
-    if name not in _continuous:
+    if not isinstance(name, str) or name not in _continuous:
         raise unknown_name("learner of continuous states", name, _continuous)
     return _continuous[name]
 
@@ -247,7 +254,7 @@ def make(
         raise unknown_name(f"preset of {name}", preset, cls.presets)
     if isinstance(slater_gap, str):
         raise InputError(f"slater_gap is {slater_gap!r}; a learner alone has no oracle: pass a number (run() takes 'oracle')")
-    if slater_gap is not None and not (np.isfinite(slater_gap) and slater_gap > 0):
+    if slater_gap is not None and not (isinstance(slater_gap, int | float | np.number) and 0 < slater_gap < np.inf):
         raise InputError(f"slater_gap is {slater_gap}; expected a positive number or None")
     factory: Callable[..., Learner] = cls
     return factory(spec, episodes=int(episodes), preset=preset, features=features, slater_gap=slater_gap, **params)

@@ -50,8 +50,8 @@ class Constraint:
     def __post_init__(self) -> None:
         if self.sense not in (">=", "<="):
             raise InputError(f"sense of constraint {self.name!r} is {self.sense!r}; expected '>=' or '<='")
-        if not np.isfinite(self.limit):
-            raise InputError(f"limit of constraint {self.name!r} is {self.limit}; expected a finite number")
+        if isinstance(self.limit, bool) or not isinstance(self.limit, int | float | np.number) or not np.isfinite(self.limit):
+            raise InputError(f"limit of constraint {self.name!r} is {self.limit!r}; expected a finite number")
 
     def utility(self) -> Array:
         """g: the values themselves, or 1 - cost for a limit from above."""
@@ -180,6 +180,9 @@ class TabularCMDP:
         """Build a problem from :class:`Constraint` objects of either sense."""
         if not constraints:
             raise InputError("constraints is empty; expected at least one Constraint")
+        for i, c in enumerate(constraints):
+            if not isinstance(c, Constraint):
+                raise InputError(f"constraints[{i}] is a {type(c).__name__}; expected a Constraint")
         P = _kernel(P)
         H, S = P.shape[:2]
         tables = [c.utility() for c in constraints]
