@@ -4,6 +4,7 @@
 #   make test     every test
 #   make lint     format, lint, types and layers, none of which may complain
 #   make bench    timings, as ratios
+#   make bench-all  these, every learner, continuous states and the store (takes long)
 #   make clean    forget the environment
 
 PYTHON ?= python3
@@ -18,7 +19,7 @@ export OPENBLAS_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help paper test lint format bench clean
+.PHONY: help paper test lint format bench bench-all clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -51,6 +52,9 @@ format: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-all: bench
+	for name in learners continuous continuous_regret store; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:
 	rm -rf $(VENV)
