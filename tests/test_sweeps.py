@@ -89,7 +89,7 @@ def test_a_sweep_is_the_product_of_its_lists():
         ('name = "uniform"', 'name = "uniform"\npreest = "theory"', 14, "unknown key 'preest'; did you mean 'preset'?"),
         ('name = "uniform"', 'name = "uniform"\npreset = "theorie"', 14, "did you mean 'theory'?"),
         ('name = "uniform"', 'name = "uniform"\npreset = 3', 14, "unknown preset of uniform 3 (known:"),
-        ('name = "uniform"', 'name = "uniform"\nslater_gap = [1]', 14, "uniform on random:S=4,A=2,H=3: slater_gap is [1]; expected"),
+        ('name = "uniform"', 'name = "uniform"\nslater_gap = [1]', 14, "uniform on random:S=4,A=2,H=3: slater_gap is [1]"),
         ("{ zeta = 0.0 }", "{ episodes = 3 }", 9, "'episodes' is among the parameters; expected constants of the learner"),
         ("seeds = 2", "seeds = []", 4, "seeds is []"),
         ("seeds = 2", "seeds = 2\nstarts = 999", 5, "starts[0] is 999; expected 0..3"),
