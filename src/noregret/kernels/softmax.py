@@ -29,8 +29,8 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
     for i in range(index(n)):
         s = index(active[step, i])
         row = (step * S + s) * A  # of (h,s,0)
+        at, other = (step * J * S + s) * A, S * A  # of (h,0,s,0), and from one objective to the next
         if A == 2 and may[row] and may[row + index(1)]:  # no search for the maximum: equal to rounding
-            at, other = (step * J * S + s) * A, S * A  # of (h,0,s,0) and from one objective to the next
             gap = q[at + index(1)] - q[at]
             if m > 0:  # most often there is one
                 gap += price * (q[at + other + index(1)] - q[at + other])
@@ -53,26 +53,27 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
         best = -np.inf
         for a in range(A):
             composite = -np.inf
-            if available[step, s, a]:
-                composite = Q[step, 0, s, a]
+            if may[row + a]:
+                composite = q[at + a]
                 for j in range(index(1), m + index(1)):
-                    composite += Y[j - index(1)] * Q[step, j, s, a]
-            policy[step, s, a] = composite
+                    composite += Y[j - index(1)] * q[at + j * other + a]
+            pi[row + a] = composite
             best = max(best, composite)
         total = 0.0
         for a in range(A):
-            below = policy[step, s, a] - best
+            below = pi[row + a] - best
             weight = 1.0
             if below != 0.0:
                 weight = 0.0 if alpha * below <= UNDERFLOW else np.exp(alpha * below)
-            policy[step, s, a] = weight
+            pi[row + a] = weight
             total += weight
-        for j in range(J):
-            V[step, j, s] = 0.0
         for a in range(A):
-            policy[step, s, a] /= total
-            for j in range(J):
-                V[step, j, s] += policy[step, s, a] * Q[step, j, s, a]
+            pi[row + a] /= total
+        for j in range(J):
+            value = 0.0
+            for a in range(A):
+                value += pi[row + a] * q[at + j * other + a]
+            v[(step * J + j) * S + s] = value
 
 
 @jit
