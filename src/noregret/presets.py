@@ -83,6 +83,9 @@ class Constants:
 #: Why an option is what no preset and no user changed.
 PRINTED = "as printed in the paper"
 
+#: Numbers of options that the paper does not have, where these are off.
+OFF = dict.fromkeys(("span_floor", "dual_prior", "pessimism", "restart_data"), "not used: the option it belongs to is off")
+
 #: Set by how others are given, not by the user.
 DERIVED = ("xi_rule", "xi_sets", "theorem_2")
 
@@ -137,7 +140,7 @@ def primal_dual(
     _consistent(constants, H)
     if constants.restart == "doubling":
         choices.why["restart"] += f"; each part has its own constants, these are for its K = {K:,}"
-    return constants, {key: PRINTED for key in vars(constants) if key not in DERIVED} | choices.why
+    return constants, {key: OFF.get(key, PRINTED) for key in vars(constants) if key not in DERIVED} | choices.why
 
 
 def _theorem_2(own: dict[str, Any], slater_gap: float | None, *, H: int, A: int, d: int, K: int, p: float) -> bool:
