@@ -145,7 +145,7 @@ def test_given_numbers_are_used_as_the_paper_uses_them() -> None:
         constants, why = presets.primal_dual(preset, H=4, A=2, d=6, m=1, K=100, slater_gap=1.0, **numbers)
         assert constants == presets.Constants(**numbers), preset
         assert {why.pop(key) for key in numbers} == {"given"}
-        assert set(why.values()) == {presets.PRINTED}
+        assert set(why.values()) == {presets.PRINTED, *presets.OFF.values()}
 
 
 def test_a_span_bonus_that_leaves_the_unvisited_below_the_cap_is_refused() -> None:
