@@ -14,9 +14,10 @@ import sys
 import time
 from pathlib import Path
 
+from noregret.blas import pin_one_thread
 from noregret.store import RunKey, Store
 from noregret.sweeps import execute as execution
-from noregret.sweeps.job import Context, pin_threads
+from noregret.sweeps.job import Context
 from noregret.sweeps.sweep import sweep
 
 RUNS = 80
@@ -47,7 +48,7 @@ def child(work) -> int:
 
 def main(folder: Path, kills: int, seed: int) -> None:
     rng = random.Random(seed)
-    pin_threads()
+    pin_one_thread()
     execution.PLAY_PER_CHECKPOINT = 0.0  # a checkpoint after each block
     for key in keys(10**6)[: len(CASES)]:
         execution.execute(key, Store(folder / "warm"))

@@ -418,7 +418,8 @@ def test_a_constraint_that_cannot_bind_is_warned_about(b: float) -> None:
 def test_a_constraint_that_can_bind_is_not_warned_about() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        oracle.solve(job_scheduling(0.001))
+        best = oracle.solve(job_scheduling(0.001))
+    assert best.dual[0] > 0.0 and best.V_g[0] == pytest.approx(0.001)
 
 
 # --- the oracle's own checks --------------------------------------------------------------------------------------

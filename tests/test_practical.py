@@ -109,7 +109,8 @@ def test_a_safe_policy_that_is_none_is_refused(policy: Any, message: str) -> Non
 def test_a_safe_policy_that_is_not_safe_is_named() -> None:
     problem = nr.problems.load("random:seed=1,S=4,A=3,H=3,fraction=0.9")
     with pytest.warns(UserWarning, match="safe_policy is not safe: its utility 'utility' is .*, below"):
-        nr.run(problem, episodes=5, trials=1, preset="safe", safe_policy=np.full(problem.r.shape, 1 / 3))
+        result = nr.run(problem, episodes=5, trials=1, preset="safe", safe_policy=np.full(problem.r.shape, 1 / 3))
+    assert result.hard_violation[0, -1] > 0.0  # what was warned of
 
 
 def test_safety_is_not_promised_for_each_of_several_starts() -> None:

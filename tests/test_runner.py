@@ -193,7 +193,8 @@ def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
 
 def test_a_constraint_that_cannot_bind_is_named() -> None:
     with pytest.warns(UserWarning, match="cannot bind"):
-        run(PROBLEM.replace(b=[0.0]), episodes=5)
+        result = run(PROBLEM.replace(b=[0.0]), episodes=5)
+    assert result.hard_violation.max() == 0.0
 
 
 def test_quiet_when_not_a_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -421,4 +421,5 @@ def test_reading_does_not_warn(store):
     execute(key(), store)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        nr.load_runs(store.folder)
+        table = nr.load_runs(store.folder)
+    assert len(table.runs) == 1

@@ -18,3 +18,11 @@ def one_thread() -> AbstractContextManager[Any]:
     """While it lasts, one thread for each BLAS that was loaded when this was first called."""
     context: AbstractContextManager[Any] = _loaded().limit(limits=1, user_api="blas")
     return context
+
+
+def pin_one_thread() -> None:
+    """One thread for each BLAS that is loaded, for good: runs are side by side, and one order of sums makes them repeat."""
+    import scipy.linalg  # noqa: F401  # loads the BLAS that compiled code calls
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)

@@ -38,11 +38,12 @@ def bar(total: int, progress: Progress, notice: str = "") -> Iterator[Callable[.
     columns = (bars.BarColumn(), bars.MofNCompleteColumn(), words, bars.TimeRemainingColumn())
     with bars.Progress(*columns, console=console, transient=True) as shown:
         task = shown.add_task("episodes", total=total, note=COMPILING)
-        begin: list[tuple[float, int]] = []
+        begin: tuple[float, int] | None = None
 
         def show(done: int, note: str = "") -> None:
-            begin.append((time.perf_counter(), done)) if not begin else None
-            spent, played = time.perf_counter() - begin[0][0], done - begin[0][1]
+            nonlocal begin
+            begin = begin or (time.perf_counter(), done)
+            spent, played = time.perf_counter() - begin[0], done - begin[1]
             rate = f"{played / spent:,.0f} episodes/s" if played > 0 and spent > 0.0 else ""
             shown.update(task, completed=done, note=", ".join(filter(None, (note, rate))))
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from threading import Event
 from typing import Any
 
+from noregret.blas import pin_one_thread
 from noregret.errors import FileError
 from noregret.store import RunKey, Store
 from noregret.sweeps.execute import CHECKPOINT_SECONDS, Outcome, Settings, execute
@@ -41,7 +42,7 @@ def play(job: str, stop: Event | None = None, progress: Callable[[str, int], Non
     entries: dict[str, Any] = json.loads(job)
     for module in entries["imports"]:
         import_module(module)
-    pin_threads()
+    pin_one_thread()
     key = RunKey.from_json(entries["key"])
     settings = Settings(checkpoint_seconds=entries["checkpoint_seconds"], loggers=tuple(entries["loggers"]))
     settings.stop, settings.progress = stop or settings.stop, progress or settings.progress
@@ -58,11 +59,3 @@ def outcome(text: str) -> Outcome:
     if found.status == "disk":
         raise FileError(found.error)
     return found
-
-
-def pin_threads() -> None:
-    """One thread for each BLAS that is loaded, for good: runs are side by side, and one order of sums makes them repeat."""
-    import scipy.linalg  # noqa: F401  # loads the BLAS that compiled code calls
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
+from noregret.blas import pin_one_thread
 from noregret.store import RunKey
 from noregret.sweeps.execute import Outcome, Settings, execute
-from noregret.sweeps.job import Context, pin_threads
+from noregret.sweeps.job import Context
 
 #: Threads that write, and finished runs that may wait for them.
 WRITERS, WAITING = 4, 16
@@ -19,7 +20,7 @@ WRITERS, WAITING = 4, 16
 
 def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Outcome]:
     """Play runs; gives each outcome when the run is on the disk. ``tick`` is called a few times a second."""
-    pin_threads()
+    pin_one_thread()
     todo = iter(keys)
     playing: set[Future[tuple[Outcome, Future[None] | None]]] = set()
     writing: dict[Future[None], Outcome] = {}
