@@ -150,21 +150,23 @@ def _write(done: list[Outcome], out: Path, table1: bool) -> None:
 def _table1(done: list[Outcome]) -> Table:
     from noregret.experiments.compare import TABLE1
     from noregret.report.compare import table1
+    from noregret.report.tables import length
 
     rows = [
         (f"{row.algorithm}, {row.source}", _yes(row.linear), _yes(row.model_free), row.regret, row.violation) for row in TABLE1
     ]
     first = next((one.result for one in done if one.result), None)
-    protocol = f"{first.trials} trials of {int(first.episodes[-1]):,} episodes, preset {first.preset}" if first else ""
+    protocol = f"{length(first.trials, int(first.episodes[-1]))}, preset {first.preset}" if first else ""
     return table1(rows, done, f"Table 1 of the paper, measured on {done[0].problem}: {protocol}")
 
 
 def _show(done: list[Outcome]) -> None:
     from noregret.report.compare import by_problem, table
+    from noregret.report.tables import length
 
     for problem, own in by_problem(done).items():
         first = next((one.result for one in own if one.result), None)
-        protocol = f": {first.trials} trials of {int(first.episodes[-1]):,} episodes" if first else ""
+        protocol = f": {length(first.trials, int(first.episodes[-1]))}" if first else ""
         console().print(table(own, f"{problem}{protocol}").rich())
         console().print()
 

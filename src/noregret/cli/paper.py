@@ -38,7 +38,7 @@ def paper(
     from noregret import problems
     from noregret.files import make_folder
     from noregret.learners.base import check_episodes
-    from noregret.report import figures
+    from noregret.report import figures, tables
     from noregret.runner import run
 
     figures.require()
@@ -50,7 +50,7 @@ def paper(
     done: list[Neighbour] = []
     for setting in (experiment.MAIN, *experiment.NEIGHBOURS):
         count = n if setting is experiment.MAIN else min(n, experiment.NEIGHBOUR_TRIALS)
-        say(f"running {setting.label}, {setting.row}: {count} {'trial' if count == 1 else 'trials'} of {K:,} episodes")
+        say(f"running {setting.label}, {setting.row}: {tables.length(count, K)}")
         result = run(
             problem, experiment.LEARNER, episodes=K, trials=count, seed=seed, record_every=max(1, K // experiment.POINTS),
             preset=experiment.PRESET, threads=threads, **setting.params,

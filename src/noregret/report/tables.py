@@ -109,6 +109,11 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def length(trials: int, episodes: int) -> str:
+    """How long a run is, in words."""
+    return f"{trials} {'trial' if trials == 1 else 'trials'} of {episodes:,} {'episode' if episodes == 1 else 'episodes'}"
+
+
 def last(result: RunResult, which: str) -> Interval:
     """The mean and 95% interval over trials of a curve of the result (``"regret"``, ...) at the last recorded episode."""
     return metrics.mean_interval(getattr(result, which)[:, -1])
@@ -157,7 +162,7 @@ def card(result: RunResult, title: str = "") -> Table:
         ("hard violation", show(last(result, "hard_violation")), "the same, where later surplus makes up for nothing"),
         ("slope of regret", show(slope(result)), "its growth: 0.5 is the square root of the episodes, 1 is linear"),
         ("slope of hard regret", show(slope(result, "hard_regret")), "the same for hard regret"),
-        ("episodes/s", show(result.episodes_per_second), f"{result.trials} trials of {int(result.episodes[-1]):,} episodes"),
+        ("episodes/s", show(result.episodes_per_second), length(result.trials, int(result.episodes[-1]))),
     ]
     if zeta:
         text = f"against the best policy for thresholds raised by {zeta:g}"
