@@ -49,6 +49,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = (tmp_path / "zero-violation.csv").read_text().splitlines()
     assert [row.split(",")[:2] for row in rows[1:]] == [["random", "32"], ["random", "64"]]
     assert (tmp_path / "zero-violation.png").stat().st_size > 5000
+    assert (tmp_path / "zero-violation.svg").read_text().lstrip().startswith("<?xml")
 
 
 def fake(K: int, violation: float, regret: float = 1.0) -> nr.RunResult:

@@ -46,6 +46,7 @@ def zero_violation(
     picture, table = report.figure(runs), report.table(runs)
     files = [
         figures.write(picture, out / "zero-violation.png"),
+        figures.write(picture, out / "zero-violation.svg"),
         tables.write_text(out / "zero-violation.csv", table.csv()),
     ]
     console().print(table.rich())
