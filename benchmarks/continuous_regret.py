@@ -16,9 +16,10 @@ import sys
 import numpy as np
 
 import noregret as nr
-from noregret import linear_oracle, linear_runner
 from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.metrics import slope
+from noregret.oracle import quadrature as linear_oracle
+from noregret.runs import linear as linear_runner
 
 MERGE_TOL = 0.02
 CELLS = {1: 500, 2: 48}

@@ -12,8 +12,9 @@ import time
 from typing import Any
 
 import noregret as nr
-from noregret import oracle, runner
+from noregret import oracle
 from noregret.kernels import world as worlds
+from noregret.runs import runner
 
 TARGET = 40.0
 SLOWER = {"lsvi-bisection": 200.0, "opse-lcmdp": 200.0, "opdop, kernel form": 400.0}

@@ -21,9 +21,10 @@ import numpy as np
 
 import noregret as nr
 from dense_yardstick import dense_run
-from noregret import learners, runner
+from noregret import learners
 from noregret.kernels import world as worlds
 from noregret.problems.base import TabularCMDP
+from noregret.runs import runner
 
 #: Constants of the comparison on the job-scheduling world: exploring, both actions in play.
 CONSTANTS = {

@@ -20,12 +20,12 @@ from pathlib import Path
 
 import noregret as nr
 from noregret.report import page
-from noregret.runner import available_cores
+from noregret.runs.backends.job import Context, pin_threads
+from noregret.runs.execute import CHECKPOINT_SECONDS
+from noregret.runs.runner import available_cores
+from noregret.runs.schedule import sweep
+from noregret.runs.worlds import world
 from noregret.store import RunKey, Store
-from noregret.sweeps.execute import CHECKPOINT_SECONDS
-from noregret.sweeps.job import Context, pin_threads
-from noregret.sweeps.sweep import sweep
-from noregret.sweeps.worlds import world
 
 PROBLEM, LEARNER = "job-scheduling", "primal-dual-lsvi"
 

@@ -11,4 +11,4 @@ settings.load_profile("noregret")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--regenerate-golden", action="store_true", help="write tests/golden.json anew from this run")
+    parser.addoption("--regenerate-golden", action="store_true", help="write tests/contract/golden.json anew from this run")

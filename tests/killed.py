@@ -14,11 +14,11 @@ import sys
 import time
 from pathlib import Path
 
-from noregret.blas import pin_one_thread
+from noregret._system.blas import pin_one_thread
+from noregret.runs import execute as execution
+from noregret.runs.backends.job import Context
+from noregret.runs.schedule import sweep
 from noregret.store import RunKey, Store
-from noregret.sweeps import execute as execution
-from noregret.sweeps.job import Context
-from noregret.sweeps.sweep import sweep
 
 RUNS = 80
 CASES = (

@@ -10,9 +10,9 @@ from noregret import learners
 from noregret.features import one_hot
 from noregret.kernels import world as worlds
 from noregret.problems.base import TabularCMDP
-from noregret.runner import Trial, streams
-from reference import world as slow_world
-from reference.algorithm1 import ReferenceAlgorithm1
+from noregret.runs.runner import Trial, streams
+from tests.reference import world as slow_world
+from tests.reference.algorithm1 import ReferenceAlgorithm1
 
 #: A setting in which little data already moves policies, duals and caps.
 CONSTANTS: dict[str, Any] = {

@@ -24,13 +24,13 @@ def test_layers() -> None:
 def test_every_line_of_algorithm_1_is_marked() -> None:
     """The paper prints 16 numbered lines; those of the loop and of playing are the runner's and the world's."""
     marked: dict[str, set[int]] = {}
-    for name in ("learners/primal_dual_lsvi.py", "loop.py", "kernels/world.py"):
+    for name in ("learners/primal_dual_lsvi.py", "runs/loop.py", "kernels/world.py"):
         comments = re.findall(r"#.*\bl\. .*", (PACKAGE / name).read_text())
         ranges = [part for comment in comments for part in re.findall(r"(?:l\.|and) (\d+)(?:-(\d+))?", comment)]
         marked[name] = {line for first, last in ranges for line in range(int(first), int(last or first) + 1)}
     assert set().union(*marked.values()) == set(range(1, 17))
     assert marked["learners/primal_dual_lsvi.py"] >= {1, *range(4, 13), 16}
-    assert marked["loop.py"] | marked["kernels/world.py"] >= {2, 3, 13, 14, 15}
+    assert marked["runs/loop.py"] | marked["kernels/world.py"] >= {2, 3, 13, 14, 15}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -22,11 +22,11 @@ _HOME = {
     "NoRegretError": "errors",
     "Optimum": "oracle",
     "RunResult": "results",
-    "LinearCMDP": "problems.linear",
+    "LinearCMDP": "problems.linear_continuous",
     "TabularCMDP": "problems.base",
     "evaluate": "oracle",
     "load_runs": "store",
-    "run": "runner",
+    "run": "runs",
     "solve": "oracle",
 }
 _MODULES = ("features", "gym", "learners", "metrics", "oracle", "problems", "theory")
@@ -55,13 +55,13 @@ __all__ = [
 
 if TYPE_CHECKING:
     from noregret import features, gym, learners, metrics, oracle, problems, theory
-    from noregret.agent import Agent
+    from noregret.agent.agent import Agent
     from noregret.errors import InfeasibleError, NoRegretError
     from noregret.oracle import Optimum, evaluate, solve
     from noregret.problems.base import Constraint, TabularCMDP
-    from noregret.problems.linear import LinearCMDP
+    from noregret.problems.linear_continuous import LinearCMDP
     from noregret.results import RunResult
-    from noregret.runner import run
+    from noregret.runs.runner import run
     from noregret.store import load_runs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reference.algorithm1 import softmax
+from tests.reference.algorithm1 import softmax
 
 
 class ReferenceDense:

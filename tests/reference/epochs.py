@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reference.practical import ReferencePractical
+from tests.reference.practical import ReferencePractical
 
 
 class ReferenceEpochs(ReferencePractical):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reference.algorithm1 import Episode, ReferenceAlgorithm1, softmax
+from tests.reference.algorithm1 import Episode, ReferenceAlgorithm1, softmax
 
 Array = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ class ReferenceRounded(ReferenceAlgorithm1):
                 policy[h, s] = softmax(np.round(composite, 11), np.inf, self.available[h, s])
                 for j in range(1 + m):
                     V[j, h, s] = policy[h, s] @ Q[j, h, s]
-        from reference.algorithm1 import Plan
+        from tests.reference.algorithm1 import Plan
 
         self.last = Plan(Q[0], Q[1:], V[0], V[1:], policy)
         return self.last

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from noregret.problems.base import Spec
-from reference.tables import Array, Tables
+from tests.reference.tables import Array, Tables
 
 
 class ReferenceOPDOP(Tables):

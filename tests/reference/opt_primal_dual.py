@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from noregret.problems.base import Spec
-from reference.tables import Array, Tables, radius
+from tests.reference.tables import Array, Tables, radius
 
 
 class ReferenceOptPrimalDual(Tables):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reference.algorithm1 import Episode, Plan, ReferenceAlgorithm1, softmax
+from tests.reference.algorithm1 import Episode, Plan, ReferenceAlgorithm1, softmax
 
 
 class ReferencePractical(ReferenceAlgorithm1):

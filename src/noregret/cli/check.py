@@ -31,8 +31,8 @@ def check(
     Nothing is run. With preset theory and no Slater gap given, the exact one is used.
     """
     from noregret import oracle, problems
-    from noregret.problems.linear import LinearCMDP
-    from noregret.runner import make_learner
+    from noregret.problems.linear_continuous import LinearCMDP
+    from noregret.runs.runner import make_learner
 
     params, gap = arg.settings(settings or []), arg.gap(slater_gap)
     if gap is None and preset == "theory":
@@ -95,7 +95,7 @@ def _print_constants(made: Learner, optimum: Optimum, gap: Any) -> None:
     if not made.constants:
         console().print(f"{made.name} has no constants.")
         return
-    from noregret.presets import DERIVED
+    from noregret.learners.presets import DERIVED
 
     told = {None: "told nothing of the Slater gap", "oracle": f"told the exact Slater gap, {optimum.slater_gap:.6f}"}
     text = told.get(gap, f"told a Slater gap of {gap}")

@@ -88,8 +88,8 @@ def compare(
     A learner that refuses a problem is a row with its reason; the rest goes on.
     """
     from noregret import problems as registry
+    from noregret._system.files import make_folder
     from noregret.experiments import compare as experiment
-    from noregret.files import make_folder
     from noregret.report import figures
 
     figures.require()

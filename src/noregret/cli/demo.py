@@ -28,8 +28,8 @@ def greedy(
     ] = 10,
 ) -> None:
     """Why soft-max: a change of ε in Q moves the value of a greedy policy by H-1, that of a soft-max policy by order ε."""
+    from noregret._system.files import make_folder
     from noregret.experiments import greedy as experiment
-    from noregret.files import make_folder
     from noregret.report import figures, tables
     from noregret.report import greedy as report
 

@@ -36,10 +36,10 @@ def paper(
 ) -> None:
     """Run the paper's experiment in full: figures, a table, the curves, and a page that says what agrees and what does not."""
     from noregret import problems
-    from noregret.files import make_folder
+    from noregret._system.files import make_folder
     from noregret.learners.base import check_episodes
     from noregret.report import figures, tables
-    from noregret.runner import run
+    from noregret.runs.runner import run
 
     figures.require()
     K = episodes if episodes is not None else experiment.QUICK_EPISODES if quick else experiment.EPISODES
@@ -85,7 +85,7 @@ def _facts(problem: TabularCMDP, done: list[Neighbour], as_published: bool) -> P
 
 
 def _write(made: Paper, out: Path) -> None:
-    from noregret.files import all_or_none
+    from noregret._system.files import all_or_none
     from noregret.report import figures, tables
     from noregret.report import paper as report
 

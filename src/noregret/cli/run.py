@@ -33,11 +33,11 @@ def run(
     """Run a learner on a problem and print its exact regret and violation, with 95% intervals over the trials."""
     from noregret import problems
     from noregret.report import tables
-    from noregret.runner import run as play
+    from noregret.runs.runner import run as play
 
     params = arg.settings(settings or [])
     if out is not None:
-        from noregret.files import make_folder
+        from noregret._system.files import make_folder
         from noregret.report import figures
 
         figures.require()

@@ -12,8 +12,8 @@ from noregret.cli.app import app, complain, say
 from noregret.cli.console import console
 
 if TYPE_CHECKING:
+    from noregret.runs.schedule import Summary
     from noregret.sweeps.estimate import Estimate
-    from noregret.sweeps.sweep import Summary
 
 #: Lines about failed runs.
 SHOWN = 10
@@ -48,13 +48,13 @@ def sweep(
     The exit status is 0 when all runs are finished, 1 when some failed (the last lines say why; the next start tries them
     again), 130 or 143 when it was stopped by Ctrl-C or SIGTERM.
     """
+    from noregret.runs.backends.job import Context
+    from noregret.runs.progress import Progress
+    from noregret.runs.schedule import default_workers
+    from noregret.runs.schedule import sweep as play
+    from noregret.runs.signals import stopping
     from noregret.store import Store
     from noregret.sweeps import spec as specs
-    from noregret.sweeps.job import Context
-    from noregret.sweeps.progress import Progress
-    from noregret.sweeps.signals import stopping
-    from noregret.sweeps.sweep import default_workers
-    from noregret.sweeps.sweep import sweep as play
 
     plan = specs.read(spec)
     context = Context(Store(out), workers or default_workers(), checkpoint, tuple(log or ()), plan.imports, address)
@@ -75,7 +75,7 @@ def sweep(
 
 
 def _announce(estimate: Estimate, workers: int, out: Path) -> None:
-    from noregret.sweeps.progress import clock
+    from noregret.runs.progress import clock
 
     print = console().print
     print(f"{estimate.runs:,} runs, {estimate.there:,} of them finished in {out}")

@@ -39,10 +39,10 @@ def tune(
 ) -> None:
     """Find the parameters with the least hard regret whose hard violation stays within a limit. It can be stopped any time."""
     from noregret.report.tables import Table, number
+    from noregret.runs.backends.job import Context
+    from noregret.runs.schedule import default_workers
+    from noregret.runs.signals import stopping
     from noregret.store import Store
-    from noregret.sweeps.job import Context
-    from noregret.sweeps.signals import stopping
-    from noregret.sweeps.sweep import default_workers
     from noregret.sweeps.tune import Question, parse_range
     from noregret.sweeps.tune import tune as search
 

@@ -21,11 +21,11 @@ def zero_violation(
 ) -> None:
     """No violation at the end: a threshold tightened as in Theorem 2, with a scale, on a doubling grid of episodes."""
     from noregret import problems
+    from noregret._system.files import make_folder
     from noregret.experiments import zero_violation as experiment
-    from noregret.files import make_folder
     from noregret.report import figures, tables
     from noregret.report import zero_violation as report
-    from noregret.runner import run
+    from noregret.runs.runner import run
 
     figures.require()
     make_folder(out)

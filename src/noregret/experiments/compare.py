@@ -15,12 +15,12 @@ from functools import partial
 from typing import Any
 
 from noregret import learners
+from noregret._system.progress import bar
 from noregret.errors import InputError, NoRegretError, unknown_name
-from noregret.length import check_length
 from noregret.problems.base import TabularCMDP
-from noregret.progress import bar
 from noregret.results import NO_PROMISE, Outcome
-from noregret.runner import FIXED_POLICIES, TELLS, available_cores, run
+from noregret.runs.limits import check_length
+from noregret.runs.runner import FIXED_POLICIES, TELLS, available_cores, run
 
 #: What is compared when nothing is said: Table 1, what came after it, and a floor.
 PROBLEMS = ("job-scheduling",)

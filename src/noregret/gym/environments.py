@@ -11,7 +11,7 @@ from noregret.gym.problems import LinearEnv, TabularEnv, make_env
 from noregret.gym.world import World, is_discrete, sample_states
 from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import integer
-from noregret.problems.linear import LinearCMDP
+from noregret.problems.linear_continuous import LinearCMDP
 
 
 def as_environment(env: Any) -> Any:

@@ -19,7 +19,7 @@ from noregret.errors import InputError
 from noregret.kernels import world as worlds
 from noregret.problems import load
 from noregret.problems.base import Array, TabularCMDP
-from noregret.problems.linear import LinearCMDP
+from noregret.problems.linear_continuous import LinearCMDP
 
 
 class _ProblemEnv(gymnasium.Env[Any, Any]):
@@ -90,7 +90,7 @@ class TabularEnv(_ProblemEnv):
 
 
 class LinearEnv(_ProblemEnv):
-    """A :class:`~noregret.problems.linear.LinearCMDP`; observations are points of R^D."""
+    """A :class:`~noregret.problems.linear_continuous.LinearCMDP`; observations are points of R^D."""
 
     def __init__(self, problem: LinearCMDP, render_mode: str | None = None) -> None:
         super().__init__(problem, render_mode)

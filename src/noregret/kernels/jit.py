@@ -36,7 +36,9 @@ def source_hash() -> str:
     """A hash of the sources that compiled blocks are made of, and of what compiles them."""
     checked = bool(getattr(numba.config, "BOUNDSCHECK", False))  # compiled in, and not part of Numba's own key
     digest = hashlib.sha256(f"{sys.version}|{numba.__version__}|{np.__version__}|{checked}".encode())
-    for path in sorted([*(_PACKAGE / "kernels").rglob("*.py"), *(_PACKAGE / "learners").rglob("*.py"), _PACKAGE / "loop.py"]):
+    for path in sorted(
+        [*(_PACKAGE / "kernels").rglob("*.py"), *(_PACKAGE / "learners").rglob("*.py"), _PACKAGE / "runs" / "loop.py"]
+    ):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

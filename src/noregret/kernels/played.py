@@ -2,7 +2,7 @@
 
 The occupancy q (H,S,A) of a policy is the probability of being in x and taking a at step h. Values are linear in it, V_j =
 ⟨q, j⟩, so the average occupancy of K policies has the average of their values, and π_h(a|x) = q_h(x,a)/Σ_a q_h(x,a) is one
-Markov policy that has them (:func:`noregret.mixtures.markov_policy`).
+Markov policy that has them (:func:`noregret.problems.policies.markov_policy`).
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noregret._system.interrupts import held
 from noregret.errors import InputError, unknown_name
-from noregret.interrupts import held
 from noregret.kernels import dense
 from noregret.kernels.steps import adaptive_dual_step
 from noregret.learners import dense_state
@@ -41,8 +41,8 @@ from noregret.learners.base import Learner, Numbers, register_continuous
 from noregret.learners.dense_state import ContinuousPlan, DenseState, check_observed
 from noregret.learners.least_squares import REGRESSION
 from noregret.learners.lsvi_ucb import PRACTICAL_BETA, theory_beta
+from noregret.learners.presets import Constants, primal_dual
 from noregret.learners.primal_dual_lsvi import pace
-from noregret.presets import Constants, primal_dual
 from noregret.problems.base import Array
 from noregret.problems.checks import number
 from noregret.problems.continuous import ContinuousSpec

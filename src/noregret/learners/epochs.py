@@ -26,7 +26,7 @@ import numpy as np
 
 from noregret.kernels.jit import jit
 from noregret.kernels.steps import start_value
-from noregret.presets import Constants
+from noregret.learners.presets import Constants
 from noregret.problems.base import Array, Spec
 
 #: Steps of multiplicative weights, where there are several constraints.

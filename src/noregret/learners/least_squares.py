@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from noregret.errors import InputError
 from noregret.features import is_one_hot
 from noregret.kernels.gram import OneHotGram, TableGram, one_hot_gram, table_gram
+from noregret.learners.presets import Choices
 from noregret.learners.tabular import steps_left, tables
-from noregret.presets import Choices
 from noregret.problems.base import Array, Spec, check_features
 
 #: The parameters of :func:`regression`.

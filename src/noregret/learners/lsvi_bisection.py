@@ -41,7 +41,7 @@ from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import start_value
 from noregret.learners.base import Learner, register
 from noregret.learners.least_squares import REGRESSION, empty_gram, feature_map, one_constraint, regression
-from noregret.presets import Choices
+from noregret.learners.presets import Choices
 from noregret.problems.base import Array, Spec
 
 

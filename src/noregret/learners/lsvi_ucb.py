@@ -31,7 +31,7 @@ from noregret.kernels.gram import estimate, learn
 from noregret.kernels.softmax import soft_max
 from noregret.learners.base import Learner, register
 from noregret.learners.least_squares import REGRESSION, empty_gram, feature_map, regression
-from noregret.presets import Choices
+from noregret.learners.presets import Choices
 from noregret.problems.base import Array, Spec
 
 

@@ -44,8 +44,8 @@ from noregret.kernels.gram import OneHotGram
 from noregret.kernels.mirror import policy_value
 from noregret.kernels.targets import Targets, estimate_targets, learn_targets, targets
 from noregret.learners.base import register
+from noregret.learners.presets import Choices
 from noregret.learners.tabular import MirrorState, TabularLearner, improve, mirror_state
-from noregret.presets import Choices
 from noregret.problems.base import Array, Spec
 
 #: The most numbers that the matrices of the kernel form may have: 400 MB.

@@ -41,8 +41,8 @@ from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_step_from
 from noregret.learners.base import register
 from noregret.learners.opt_primal_dual import logarithms
+from noregret.learners.presets import Choices
 from noregret.learners.tabular import TabularLearner, steps_left, tables
-from noregret.presets import Choices
 from noregret.problems.base import Array, Spec
 
 #: An untried pair is worth this much more than the best that a tried one can show.

@@ -34,8 +34,8 @@ import math
 from typing import ClassVar
 
 from noregret.learners.base import register
+from noregret.learners.presets import Choices
 from noregret.learners.tabular import MirrorState, TabularLearner, mirror_state
-from noregret.presets import Choices
 from noregret.problems.base import Spec
 
 

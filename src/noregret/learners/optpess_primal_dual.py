@@ -37,8 +37,8 @@ from noregret.kernels.gram import OneHotGram, estimate
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_move, start_value
 from noregret.learners.base import register
+from noregret.learners.presets import Choices
 from noregret.learners.tabular import TabularLearner, steps_left, tables
-from noregret.presets import Choices
 from noregret.problems.base import Array, Spec
 
 

@@ -41,7 +41,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret import presets
 from noregret.errors import InputError
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram import estimate, learn
@@ -50,10 +49,11 @@ from noregret.kernels.restart import clear
 from noregret.kernels.safety import certified, mix, safe_share
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import adaptive_dual_step, step_bonus
+from noregret.learners import presets
 from noregret.learners.base import Learner, register
 from noregret.learners.epochs import ROUNDS, Epochs, epochs, restart, untried, use_gap, weigh
 from noregret.learners.least_squares import caps, empty_gram, feature_map
-from noregret.presets import PARAMETERS, Constants
+from noregret.learners.presets import PARAMETERS, Constants
 from noregret.problems.base import Array, Spec
 from noregret.problems.checks import policy_table
 

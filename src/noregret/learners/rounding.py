@@ -26,7 +26,7 @@ from noregret.kernels.rounding import nearest, round_estimate
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import step_bonus
 from noregret.learners import primal_dual_lsvi
-from noregret.presets import number
+from noregret.learners.presets import number
 from noregret.problems.base import Array
 
 #: Alg. 1, l. 13-16.

@@ -6,7 +6,7 @@ from noregret.problems import (
     inventory,
     job_scheduling,
     linear,
-    linear_finite,
+    linear_continuous,
     media_control,
     queue,
     random,
@@ -14,7 +14,7 @@ from noregret.problems import (
 )
 from noregret.problems.base import Constraint, Spec, TabularCMDP
 from noregret.problems.continuous import ContinuousSpec
-from noregret.problems.linear import LinearCMDP
+from noregret.problems.linear_continuous import LinearCMDP
 from noregret.problems.npz import save
 from noregret.problems.registry import describe, load, names, register
 
@@ -30,7 +30,7 @@ __all__ = [
     "inventory",
     "job_scheduling",
     "linear",
-    "linear_finite",
+    "linear_continuous",
     "load",
     "media_control",
     "names",

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from noregret._system.files import write_whole
 from noregret.errors import FileError, InputError
-from noregret.files import write_whole
 from noregret.problems.base import TabularCMDP
 
 REQUIRED = ("P", "r", "g", "b", "mu")

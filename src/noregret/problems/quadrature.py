@@ -24,7 +24,7 @@ from noregret.problems.base import Array
 from noregret.problems.checks import integer
 
 if TYPE_CHECKING:
-    from noregret.problems.linear import LinearCMDP
+    from noregret.problems.linear_continuous import LinearCMDP
 
 #: Cells along each axis by dimension, unless told.
 CELLS = {1: 2000, 2: 96}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noregret import metrics
-from noregret.files import make_folder
+from noregret._system.files import make_folder
 from noregret.metrics import Interval
 from noregret.problems.base import Array
 from noregret.report import figures

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from noregret.files import make_folder
+from noregret._system.files import make_folder
 from noregret.report import figures
 from noregret.report.latex import latex
 from noregret.report.page import QUANTITIES, Row

@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from noregret import metrics
+from noregret._system.files import write_whole
 from noregret.errors import NoRegretError
-from noregret.files import write_whole
 from noregret.report.tables import FITTED
 from noregret.results import RunResult
 

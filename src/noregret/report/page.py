@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from noregret import metrics
+from noregret._system.files import write_whole
 from noregret.errors import FileError, InputError, NoRegretError
-from noregret.files import write_whole
 from noregret.metrics import Interval
 from noregret.report.figures import COLOURS
 from noregret.report.tables import number

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret import metrics, theory
-from noregret.presets import DERIVED
 from noregret.report import figures, tables
 from noregret.report.tables import number, show
 from noregret.results import RunResult
@@ -153,7 +152,8 @@ def page(paper: Paper) -> str:
 def _setting(paper: Paper) -> dict[str, str]:
     """What was run."""
     c = paper.main.constants
-    rows = tuple((key, _plain(value), paper.main.explain.get(key, "")) for key, value in c.items() if key not in DERIVED)
+    told = {*paper.main.explain, "features"}
+    rows = tuple((key, _plain(value), paper.main.explain.get(key, "")) for key, value in c.items() if key in told)
     other = "**This is not the paper's setting**, which is 200,000 episodes and 10 trials; η and α depend on the former."
     return {
         "K": f"{paper.main.episodes[-1]:,}",

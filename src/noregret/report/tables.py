@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from noregret import metrics
-from noregret.files import write_whole
+from noregret._system.files import write_whole
 from noregret.metrics import Interval
 from noregret.results import RunResult
 

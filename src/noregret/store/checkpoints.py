@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.files import ensure_folder, write_whole
 from noregret.errors import DamagedError
-from noregret.files import ensure_folder, write_whole
 
 Numbers = NDArray[Any]
 #: For each entry that grows: the axis, and how far along it nothing changes any more.

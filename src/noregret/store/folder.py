@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.files import ensure_folder, hold, sync_folder, write_whole
 from noregret.errors import DamagedError, FileError, InputError
-from noregret.files import ensure_folder, hold, sync_folder, write_whole
 from noregret.store.identity import DIGITS, RunKey, decode, encode
 
 _ID = re.compile(rf"[0-9a-f]{{{DIGITS}}}")

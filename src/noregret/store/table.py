@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.files import write_whole
 from noregret.errors import DamagedError, FileError, InputError
-from noregret.files import write_whole
 from noregret.store.folder import Store, StoredRun
 
 #: Columns of every table, in order; a column ``param.<name>`` for each parameter of some run follows.

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from noregret.runner import blocks
+from noregret.runs.runner import blocks
+from noregret.runs.worlds import world
 from noregret.store import RunKey, Store
-from noregret.sweeps.worlds import world
 
 #: Seconds of play for each problem and learner.
 PILOT_SECONDS = 0.3

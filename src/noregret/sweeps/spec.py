@@ -4,7 +4,7 @@
     record_every = 100                  # by default a hundredth of the episodes
     seeds = 5                           # 0..4, or a list
     trials = 1                          # independent repetitions of each seed, as in ``noregret run``
-    starts = "drawn"                    # or a state, or a list of states; see noregret.starts. Left out by default
+    starts = "drawn"                    # or a state, or a list of states; see noregret.oracle.starts. Left out by default
     problems = ["job-scheduling", "random:seed=3,S=5"]
     imports = ["my_learners"]           # modules that register problems or learners
 
@@ -32,9 +32,9 @@ from typing import Any
 
 from noregret import learners
 from noregret.errors import FileError, InputError, one_line, unknown_name
-from noregret.runner import FIXED_POLICIES
+from noregret.runs.runner import FIXED_POLICIES
+from noregret.runs.worlds import world
 from noregret.store import RunKey, usual_grid
-from noregret.sweeps.worlds import world
 
 _TOP = ("episodes", "record_every", "seeds", "trials", "starts", "problems", "imports", "learners")
 _LEARNER = ("name", "preset", "slater_gap", "params", "grid")

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from noregret._system.files import hold, make_folder
 from noregret.errors import FileError, InputError, NoRegretError
-from noregret.files import hold, make_folder
+from noregret.runs.backends.job import Context
+from noregret.runs.schedule import sweep
+from noregret.runs.worlds import world
 from noregret.store import RunKey, Store, usual_grid
-from noregret.sweeps.job import Context
-from noregret.sweeps.sweep import sweep
-from noregret.sweeps.worlds import world
 
 #: Choices drawn at random before the model of the search is used.
 RANDOM_FIRST = 10

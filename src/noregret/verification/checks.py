@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from noregret import theory
-from noregret.presets import Constants
+from noregret.learners.presets import Constants
 from noregret.problems.base import Array
 from noregret.verification.trace import ROUNDING, Trace
 

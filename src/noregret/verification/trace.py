@@ -18,8 +18,8 @@ from noregret.kernels.gram import OneHotGram
 from noregret.learners.base import Learner
 from noregret.learners.primal_dual_lsvi import PrimalDualLSVI, pace
 from noregret.problems.base import Array, TabularCMDP
-from noregret.runner import make_learner
-from noregret.streams import streams
+from noregret.runs.runner import make_learner
+from noregret.runs.streams import streams
 
 #: Differences below this are rounding.
 ROUNDING = 1e-9

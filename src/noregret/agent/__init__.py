@@ -1,0 +1,5 @@
+"""The agent that a user holds, in any Gymnasium environment. It knows no truth: what it reports is what it observed."""
+
+from noregret.agent.agent import Agent, Callback, Evaluation, Record
+
+__all__ = ["Agent", "Callback", "Evaluation", "Record"]

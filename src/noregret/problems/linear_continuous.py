@@ -1,0 +1,243 @@
+r"""An exactly linear CMDP with infinitely many states: R^D, D = 1 or 2.
+
+At step h component i has its own Gaussian distribution of the next state, its own reward and its own utilities, and the
+features are weights on the components:
+
+.. math::  P_h(\cdot|x,a) = \sum_i φ_i(x,a)\,N(m_{h,i}, s_{h,i}^2 I),\quad r_h = φ^\top θ_h,\quad g_{i,h} = φ^\top ω_{i,h},
+
+with φ(x,a) on the simplex of R^d (so ‖φ‖ ≤ 1), θ and ω in [0,1]^d. Our φ are normalised bumps with centres of each action's
+own,
+
+.. math::  φ_i(x,a) ∝ \exp(-‖x - c_{a,i}‖² / 2ρ²).
+
+All numbers are drawn from the seed: centres and means uniformly in [-1,1]^D, θ and ω uniformly; the start is the origin. The
+threshold lies between what the highest reward gives and the largest utility, as in :mod:`noregret.problems.thresholds`. A value
+function needs only the d integrals of the next one against the Gaussians; :mod:`noregret.problems.quadrature` has them.
+
+With the defaults (D = 1): optimum 3.708893, dual 0.62, Slater gap 0.194682.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret.errors import InputError
+from noregret.problems import checks
+from noregret.problems.base import Array, Noise
+from noregret.problems.continuous import ContinuousSpec
+from noregret.problems.quadrature import Quadrature
+from noregret.problems.registry import register_continuous
+
+
+class Bumps:
+    """φ(x,a) on the simplex: a feature map (see :mod:`noregret.features.base`) that the problem itself has."""
+
+    bound = 1.0
+
+    def __init__(self, centres: ArrayLike, width: float) -> None:
+        c = np.array(centres, dtype=np.float64)
+        if c.ndim != 3 or 0 in c.shape or not np.isfinite(c).all():
+            raise InputError(f"centres has shape {c.shape}; expected (A, d, D) finite numbers")
+        self.centres, self.rho = c, checks.positive("width", width)
+        self.n_actions, self.dimension = c.shape[:2]
+        self.rows, self.blocks, self.width = self.n_actions, 1, self.dimension
+        self._c = c.reshape(-1, c.shape[2]) / self.rho
+        self._half = 0.5 * (self._c**2).sum(axis=1)
+
+    def encode(self, states: ArrayLike) -> Array:
+        """(n, A, d): φ of each of n states in R^D and each action."""
+        x = np.asarray(states, dtype=np.float64)
+        if x.ndim != 2 or x.shape[1] != self.centres.shape[2]:
+            raise InputError(f"states have shape {x.shape}; expected (n, {self.centres.shape[2]})")
+        if not np.isfinite(x).all():
+            n, i = (int(j) for j in np.argwhere(~np.isfinite(x))[0])
+            raise InputError(f"entry {i} of state {x[n].tolist()} is {x[n, i]}; expected a finite number")
+        z = (x / self.rho) @ self._c.T - self._half  # up to a number that all components share
+        z = z.reshape(len(x), self.n_actions, self.dimension)
+        z = np.exp(z - z.max(axis=2, keepdims=True))
+        return np.asarray(z / z.sum(axis=2, keepdims=True))
+
+    phi = encode
+
+    def describe(self) -> str:
+        """One line for tables and saved files."""
+        return f"Bumps, d={self.dimension} (joint), on the simplex"
+
+
+class LinearCMDP:
+    """A linear CMDP on R^D with Gaussian components, validated and read-only.
+
+    Args:
+        centres: (A,d,D) of the features' bumps.
+        width: ρ, their width.
+        means: (H,d,D) of the Gaussian of each component.
+        scales: (H,d) their standard deviations.
+        theta: (H,d) reward of each component.
+        omega: (m,H,d) utilities.
+        b: (m,) thresholds.
+        start: (D,) the first state.
+        noise: None, or "bernoulli": the agent sees 0 or 1 with the given means.
+        name: how the problem is called in tables.
+        constraint_names: one name per constraint.
+    """
+
+    def __init__(
+        self,
+        centres: ArrayLike,
+        width: float,
+        means: ArrayLike,
+        scales: ArrayLike,
+        theta: ArrayLike,
+        omega: ArrayLike,
+        b: ArrayLike,
+        start: ArrayLike,
+        *,
+        noise: Noise | None = None,
+        name: str = "linear-cmdp",
+        constraint_names: Sequence[str] = (),
+    ) -> None:
+        self.features = Bumps(centres, width)
+        d, D = self.features.dimension, self.features.centres.shape[2]
+        if D not in (1, 2):
+            raise InputError(f"centres are points of R^{D}; expected R^1 or R^2")
+        H = len(np.asarray(means))
+        self.means = _numbers("means", means, (H, d, D))
+        self.scales = _numbers("scales", scales, (H, d), low=1e-12)
+        self.theta = _numbers("theta", theta, (H, d), low=0.0, high=1.0)
+        self.omega = _numbers("omega", omega, (len(np.asarray(omega)), H, d), low=0.0, high=1.0)
+        self.b = _numbers("b", np.atleast_1d(np.asarray(b, dtype=np.float64)), (len(self.omega),))
+        self.start = _numbers("start", start, (D,))
+        if noise not in (None, "bernoulli"):
+            raise InputError(f"noise is {noise!r}; expected None or 'bernoulli'")
+        m = len(self.b)
+        self.noise, self.name = noise, name
+        self.constraint_names = tuple(constraint_names) or (("utility",) if m == 1 else tuple(f"utility {i}" for i in range(m)))
+        #: (H,1+m,d): what each component is worth, the reward first.
+        self.worth = np.concatenate([self.theta[:, None], np.moveaxis(self.omega, 0, 1)], axis=1)
+        for array in (self.means, self.scales, self.theta, self.omega, self.b, self.start, self.worth):
+            array.setflags(write=False)
+
+    @property
+    def horizon(self) -> int:
+        """H, the number of steps of an episode."""
+        return len(self.means)
+
+    @property
+    def n_actions(self) -> int:
+        """A, the number of actions."""
+        return int(self.features.n_actions)
+
+    @property
+    def n_constraints(self) -> int:
+        """m, the number of constraints."""
+        return len(self.b)
+
+    @property
+    def state_dimension(self) -> int:
+        """D, the dimension of the states."""
+        return int(self.means.shape[2])
+
+    @property
+    def spec(self) -> ContinuousSpec:
+        """What a learner may see."""
+        return ContinuousSpec(self.horizon, self.b.copy(), self.features, self.constraint_names)
+
+    @property
+    def uniforms(self) -> int:
+        """How many uniforms a step takes: the component, D for the state, with noise one for each objective."""
+        return 1 + self.state_dimension + (1 + self.n_constraints if self.noise else 0)
+
+    def step(self, h: int, phi: Array, u: Array) -> tuple[Array, Array]:
+        """The next state (D,) and what is observed (1+m,), for the features φ(x,a) (d,) and the step's uniforms."""
+        from scipy.special import ndtri
+
+        D = self.state_dimension
+        i = min(int(np.searchsorted(np.cumsum(phi), u[0], side="right")), len(phi) - 1)
+        seen = self.worth[h] @ phi
+        if self.noise:
+            seen = (u[1 + D :] < seen).astype(np.float64)
+        return self.means[h, i] + self.scales[h, i] * ndtri(np.clip(u[1 : 1 + D], 1e-300, 1 - 1e-16)), np.clip(seen, 0.0, 1.0)
+
+    def replace(self, **changes: Any) -> LinearCMDP:
+        """The same problem with some constructor arguments changed."""
+        given: dict[str, Any] = {
+            "centres": self.features.centres, "width": self.features.rho, "means": self.means, "scales": self.scales,
+            "theta": self.theta, "omega": self.omega, "b": self.b, "start": self.start, "noise": self.noise, "name": self.name,
+            "constraint_names": self.constraint_names,
+        }  # fmt: skip
+        return LinearCMDP(**(given | changes))
+
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        return (
+            f"<LinearCMDP {self.name!r}: states in R^{self.state_dimension}, H={self.horizon} A={self.n_actions} "
+            f"d={self.features.dimension} m={self.n_constraints} b={np.round(self.b, 6).tolist()}>"
+        )
+
+
+@register_continuous("linear-continuous")
+def linear_continuous(
+    seed: int = 0,
+    dims: int = 1,
+    A: int = 3,
+    d: int = 8,
+    H: int = 5,
+    m: int = 1,
+    width: float = 0.4,
+    scale: float = 0.3,
+    fraction: float = 0.5,
+    noise: Noise | None = None,
+) -> LinearCMDP:
+    """Random linear CMDPs on R^1 or R^2, Gaussian components, normalised bumps as features.
+
+    Args:
+        seed: determines everything.
+        dims: D, dimension of the states, 1 or 2.
+        A: actions.
+        d: dimension of the features.
+        H: steps of an episode.
+        m: constraints.
+        width: of the bumps.
+        scale: standard deviation of the Gaussians.
+        fraction: where the thresholds lie, 0 (reward alone) to 1 (utility alone).
+        noise: "bernoulli" to show the learner 0 or 1 instead of the means.
+    """
+    for key, size in (("A", A), ("d", d), ("H", H), ("m", m)):
+        checks.integer(key, size, 1)
+    D = checks.integer("dims", dims, 1, 2)
+    checks.number("fraction", fraction, 0.0, 1.0)
+    checks.positive("scale", scale)
+    rng = np.random.default_rng(checks.integer("seed", seed, 0))
+    centres, means = rng.uniform(-1, 1, size=(A, d, D)), rng.uniform(-1, 1, size=(H, d, D))
+    theta, omega = rng.uniform(size=(H, d)), rng.uniform(size=(m, H, d))
+    scales = np.full((H, d), scale)
+    problem = LinearCMDP(centres, width, means, scales, theta, omega, np.zeros(m), np.zeros(D), noise=noise)
+    grid = Quadrature(problem)
+    prices = np.eye(1 + m)
+    tie = 1e-6 * np.concatenate([[1.0], np.ones(m)])
+    values = np.stack([grid.greedy(price + tie)[0] for price in prices])  # best for the reward, then for each utility
+    low, high = values[0, 1:], values[1:, 1:].mean(axis=0)
+    least = np.array([grid.greedy(-price)[0][1 + i] for i, price in enumerate(prices[1:])])
+    low = np.where(high > low + 1e-9, low, least)
+    return problem.replace(b=np.round(low + fraction * (high - low), 9))
+
+
+def _numbers(name: str, value: ArrayLike, shape: tuple[int, ...], low: float = -np.inf, high: float = np.inf) -> Array:
+    try:
+        array: NDArray[np.float64] = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not an array of numbers: {error}") from None
+    if array.shape != shape or 0 in shape:
+        raise InputError(f"{name} has shape {array.shape}; expected {shape}")
+    bad = ~(np.isfinite(array) & (array >= low) & (array <= high))
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        said = (
+            f"a number from {low:g} to {high:g}" if np.isfinite(high) else "a finite number" if low < 0 else "a number above 0"
+        )
+        raise InputError(f"{name}{list(index)} is {array[index]}; expected {said}")
+    return array

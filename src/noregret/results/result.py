@@ -1,0 +1,144 @@
+"""What a run leaves: curves on a grid of episodes, and everything needed to say where they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.errors import InputError
+from noregret.problems.base import Array
+from noregret.results.policies import Played, PolicyReport, Which
+
+#: Raised when the numbers of some run change; stored runs of another version are not taken for the same run.
+RESULTS_VERSION = 1
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Trials of one learner on one problem; each curve has a row per trial and a column per recorded episode.
+
+    ``regret`` = Σ(V* − V_r), ``hard_regret`` = Σ[V* − V_r]₊; ``violations`` = [Σ(b − V_g)]₊ and ``hard_violations`` =
+    Σ[b − V_g]₊ for each constraint, ``violation`` and ``hard_violation`` for the worst one. All values are exact. V* is the
+    optimum of the original thresholds; ``regret_tightened`` is against the optimum of b + ζ.
+    """
+
+    problem: str
+    learner: str
+    preset: str
+    constants: dict[str, Any]
+    seed: int
+    episodes: NDArray[np.int64]  # (n,)
+    regret: Array  # (trials,n)
+    hard_regret: Array  # (trials,n)
+    violations: Array  # (trials,n,m)
+    hard_violations: Array  # (trials,n,m)
+    dual: Array  # (trials,n,m)
+    optimal_value: float
+    tightened_value: float
+    optimal_dual: Array  # (m,)
+    slater_gap: float
+    slater_gap_used: float | None
+    episodes_requested: int
+    seconds: float
+    kernel_seconds: float
+    threads: int
+    explain: dict[str, str] = field(default_factory=dict)
+    trials_requested: int = 1
+    notes: dict[str, Any] = field(default_factory=dict)  # numbers that the learner found out itself, (trials,)
+    played: Played | None = field(default=None, repr=False)
+
+    @property
+    def trials(self) -> int:
+        """How many independent trials."""
+        return len(self.regret)
+
+    @property
+    def violation(self) -> Array:
+        """[Σ(b − V_g)]₊ of the worst constraint, (trials,n)."""
+        return np.asarray(self.violations.max(axis=2))
+
+    @property
+    def hard_violation(self) -> Array:
+        """Σ[b − V_g]₊ of the worst constraint, (trials,n)."""
+        return np.asarray(self.hard_violations.max(axis=2))
+
+    @property
+    def regret_tightened(self) -> Array:
+        """Σ(V*(b+ζ) − V_r), (trials,n)."""
+        return np.asarray(self.regret - self.episodes * (self.optimal_value - self.tightened_value))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all requested episodes of all requested trials were played."""
+        whole = len(self.episodes) > 0 and int(self.episodes[-1]) == self.episodes_requested
+        return whole and self.trials >= self.trials_requested
+
+    @property
+    def episodes_per_second(self) -> float:
+        """Episodes played per second of wall time, over all trials."""
+        played = self.trials * (int(self.episodes[-1]) if len(self.episodes) else 0)
+        return played / self.seconds if self.seconds > 0 else 0.0
+
+    def policy(self, which: Which = "mixture", trial: int | None = None) -> Array:
+        """One Markov policy (H,S,A) out of the run; the run must have been made with ``keep_policy=True``.
+
+        Args:
+            which: "mixture", the uniform mixture of all policies played: its values are the means of theirs (the paper's PAC
+                remark); "tail", the same of the last half of the episodes; "last", the last one.
+            trial: of which trial; None for the mixture of all trials in equal parts.
+        """
+        return self._kept().policy(which, trial)
+
+    def policy_report(self, which: Which = "mixture", trial: int | None = None) -> PolicyReport:
+        """The exact values of :meth:`policy`, its distance ε from the optimum, and the ε that the theorem promises."""
+        return self._kept().report(which, trial)
+
+    def _kept(self) -> Played:
+        if self.played is None:
+            raise InputError("keep_policy was False in this run; expected run(..., keep_policy=True)")
+        return self.played
+
+    def __repr__(self) -> str:
+        """A one-line summary with the last recorded means."""
+        if not len(self.episodes):
+            return f"<RunResult {self.learner} on {self.problem}: stopped before the first recorded episode>"
+        state = "" if self.complete else f" (stopped; {self.trials_requested} x {self.episodes_requested} were requested)"
+        return (
+            f"<RunResult {self.learner} on {self.problem}: {self.trials} trials x {self.episodes[-1]} episodes{state}, "
+            f"mean regret {self.regret[:, -1].mean():.6g}, violation {self.violation[:, -1].mean():.6g}>"
+        )
+
+
+def named_curves(curves: Array, m: int) -> dict[str, Array]:
+    """The columns of what the loop records, (..., 2+3m): regret, hard regret, and m each of the other three."""
+    return {
+        "regret": curves[..., 0],
+        "hard_regret": curves[..., 1],
+        "signed_violations": curves[..., 2 : 2 + m],
+        "hard_violations": curves[..., 2 + m : 2 + 2 * m],
+        "dual": curves[..., 2 + 2 * m :],
+    }
+
+
+def record_grid(n: int, every: int, episodes: int) -> NDArray[np.int64]:
+    """The first ``n`` recorded episodes: the multiples of ``every``, and the last one."""
+    grid: NDArray[np.int64] = np.minimum((np.arange(n, dtype=np.int64) + 1) * every, episodes)
+    return grid
+
+
+#: What a policy that does not learn promises.
+NO_PROMISE = ("-", "-")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One cell of a comparison: a result, or the reason why there is none; and what the learner's theorem promises."""
+
+    problem: str
+    label: str
+    promise: tuple[str, str]
+    result: RunResult | None
+    reason: str = ""

@@ -1,0 +1,8 @@
+"""Runs: the one path from a run's key to its curves.
+
+Only this folder plays episodes of a known problem; nothing here draws figures or prints tables.
+"""
+
+from noregret.runs.runner import run
+
+__all__ = ["run"]

@@ -1,0 +1,136 @@
+"""Runs side by side in processes of this machine: workers that are told runs as lines of JSON and answer likewise.
+
+A worker that dies, by whatever cause, is replaced, and its run is taken up again from its checkpoint; a run whose worker died
+``DEATHS`` times is taken for the cause and counts as failed. Workers notice when this process is gone, and stop.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+from noregret.errors import NoRegretError
+from noregret.runs.backends import job
+from noregret.runs.backends.job import Context
+from noregret.runs.execute import Outcome
+from noregret.store import RunKey
+
+#: So many workers may die over a run.
+DEATHS = 5
+#: Seconds that workers get to leave their checkpoints.
+PATIENCE = 60.0
+
+
+class Worker:
+    """A process, the run it plays, and a thread that hears what it says."""
+
+    def __init__(self, heard: queue.Queue[tuple[Worker, str | None]]) -> None:
+        command = [sys.executable, "-m", "noregret.runs.backends.worker"]
+        self.key: RunKey | None = None
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        self._heard = heard
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._heard.put((self, line))
+        self.process.wait()
+        self._heard.put((self, None))
+
+    def tell(self, key: RunKey, text: str) -> None:
+        """Give it a run; when it is gone already, its death will be heard."""
+        assert self.process.stdin is not None
+        self.key = key
+        try:
+            self.process.stdin.write(text + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            pass
+
+    def dismiss(self) -> None:
+        """Ask it to stop: it leaves a checkpoint and goes."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass
+
+    def why(self) -> str:
+        """How it ended."""
+        code = self.process.returncode
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+
+
+def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Outcome]:
+    """Play runs; gives each outcome when the run is on the disk. ``tick`` is called a few times a second."""
+    todo, deaths = deque(keys), dict.fromkeys((key.id for key in keys), 0)
+    heard: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
+    workers: set[Worker] = set()
+    born = 0
+
+    def occupy(worker: Worker) -> None:
+        worker.key = None
+        if todo and not context.stop.is_set():
+            key = todo.popleft()
+            worker.tell(key, context.job(key))
+        else:
+            worker.dismiss()
+
+    try:
+        while workers or (todo and not context.stop.is_set()):
+            while todo and not context.stop.is_set() and len(workers) < min(context.workers, len(todo) + len(workers)):
+                worker = Worker(heard)
+                workers.add(worker)
+                born += 1
+                occupy(worker)
+            if context.stop.is_set():
+                for worker in workers:
+                    worker.dismiss()
+            tick()
+            try:
+                worker, line = heard.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            if line is None:
+                workers.discard(worker)
+                key = worker.key
+                if key is None or context.stop.is_set():
+                    continue
+                deaths[key.id] += 1
+                if deaths[key.id] >= DEATHS:
+                    why = f"its worker died {DEATHS} times, the last time by {worker.why()}"
+                    context.store.fail(key, {"error": why, "traceback": ""})
+                    yield Outcome(key.id, "failed", why)
+                else:
+                    todo.appendleft(key)
+                if born > DEATHS * (context.workers + len(keys)):
+                    raise NoRegretError(f"workers die at once ({worker.why()}); the sweep cannot go on")
+                continue
+            message = json.loads(line)
+            if "progress" in message:
+                context.progress(*message["progress"])
+                continue
+            outcome = job.outcome(json.dumps(message["outcome"]))
+            key = worker.key
+            occupy(worker)
+            if outcome.status == "stopped" and not context.stop.is_set() and key is not None:
+                todo.appendleft(key)  # somebody stopped that worker alone
+            else:
+                yield outcome
+    finally:
+        context.stop.set() if workers else None
+        for worker in workers:
+            worker.dismiss()
+        for worker in workers:
+            try:
+                worker.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                worker.process.kill()
+                worker.process.wait()

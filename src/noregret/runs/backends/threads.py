@@ -1,0 +1,62 @@
+"""Runs side by side in threads: nothing is pickled, and kernels run without the GIL.
+
+A finished run is put on the disk by other threads than those that play, so that no core waits for the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from noregret._system.blas import pin_one_thread
+from noregret.runs.backends.job import Context
+from noregret.runs.execute import Outcome, Settings, execute
+from noregret.store import RunKey
+
+#: Threads that write, and finished runs that may wait for them.
+WRITERS, WAITING = 4, 16
+
+
+def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Outcome]:
+    """Play runs; gives each outcome when the run is on the disk. ``tick`` is called a few times a second."""
+    pin_one_thread()
+    todo = iter(keys)
+    playing: set[Future[tuple[Outcome, Future[None] | None]]] = set()
+    writing: dict[Future[None], Outcome] = {}
+
+    def one(key: RunKey) -> tuple[Outcome, Future[None] | None]:
+        written: list[Future[None]] = []
+        settings = Settings(
+            checkpoint_seconds=context.checkpoint_seconds, stop=context.stop, progress=context.progress,
+            loggers=context.loggers, write=lambda finish: written.append(writers.submit(finish)),
+        )  # fmt: skip
+        outcome = execute(key, context.store, settings)
+        return outcome, written[0] if written else None
+
+    with ThreadPoolExecutor(WRITERS) as writers, ThreadPoolExecutor(context.workers) as players:
+        try:
+            while True:
+                while not context.stop.is_set() and len(playing) < context.workers + 1 and len(writing) < WAITING:
+                    if (key := next(todo, None)) is None:
+                        break
+                    playing.add(players.submit(one, key))
+                if not playing and not writing:
+                    break
+                both: list[Future[Any]] = [*playing, *writing]
+                done, _ = wait(both, timeout=0.2, return_when=FIRST_COMPLETED)
+                tick()
+                for future in done:
+                    if future in writing:
+                        future.result()
+                        yield writing.pop(future)
+                    else:
+                        playing.discard(future)
+                        outcome, written = future.result()
+                        if written is None:
+                            yield outcome
+                        else:
+                            writing[written] = outcome
+        except BaseException:
+            context.stop.set()
+            raise

@@ -1,0 +1,36 @@
+"""Where a run was played: versions of what it was played with, and the machine."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import noregret
+from noregret.kernels.jit import source_hash
+from noregret.runs.runner import available_cores
+
+
+@cache
+def provenance() -> dict[str, Any]:
+    """``versions`` of the libraries and ``machine``."""
+    versions = {"noregret": noregret.__version__, "python": platform.python_version(), "sources": source_hash()}
+    for name in ("numpy", "scipy", "numba"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:  # vendored in some way: still a run
+            versions[name] = "unknown"
+    machine = {"name": platform.node(), "system": platform.platform(), "cpu": _cpu(), "cores": available_cores()}
+    return {"versions": versions, "machine": machine}
+
+
+def _cpu() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

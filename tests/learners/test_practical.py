@@ -1,0 +1,177 @@
+"""The options of ``primal-dual-lsvi`` beyond the printed algorithm, and what the practical preset reaches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noregret as nr
+from noregret.learners import make, presets
+from noregret.runs.runner import streams
+from tests.reference.practical import ReferencePractical
+from tests.reference.world import play
+
+OPTIONS = {
+    "bonus by span": {"bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4},
+    "plain dual": {"dual_estimate": "plain", "dual_prior": 0.5},
+    "damped": {"damping": True, "eta": 3.0},
+    "anytime": {"alpha_schedule": "anytime", "eta_schedule": "anytime"},
+    "all": {
+        "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4, "dual_estimate": "plain", "dual_prior": 0.5,
+        "damping": True, "alpha_schedule": "anytime", "eta_schedule": "anytime",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("features", ["one-hot", "table"])
+@pytest.mark.parametrize("m", [1, 2])
+def test_every_option_matches_its_slow_version(options: dict, features: str, m: int) -> None:
+    problem = nr.problems.load(f"random:seed={m},S=4,A=3,H=3,m={m}")
+    problem = problem.replace(b=problem.b + 1.0)  # out of reach, so that the dual has to move
+    phi = nr.features.one_hot(4, 3) if features == "one-hot" else np.random.default_rng(m).dirichlet(np.ones(3), (4, 3))
+    constants = {"lam": 0.3, "beta": 0.8, "alpha": 5.0, "eta": 0.3, "xi": 5.0, "zeta": 0.05, "cap": "H-h+1", "lower_clip": True}
+    constants |= options
+    learner = make("primal-dual-lsvi", problem.spec, episodes=40, features=phi, **constants)
+    slow = ReferencePractical(phi, 3, problem.b, **constants)
+    world, own = streams(3, 0)
+    for _ in range(40):
+        fast, literal = learner.plan(), slow.plan()
+        for key in ("Q_r", "Q_g", "V_r", "V_g", "policy"):
+            np.testing.assert_allclose(getattr(fast, key), getattr(literal, key), atol=1e-9, err_msg=key)
+        np.testing.assert_allclose(learner.dual, slow.Y, atol=1e-9)
+        episode = play(problem, literal.policy, world.random(4), own.random(3))
+        learner.observe(*episode)
+        slow.observe(*episode)
+    assert learner.dual.max() > 0
+
+
+@pytest.mark.parametrize("features", ["one-hot", "table"])
+@pytest.mark.parametrize("m", [1, 2])
+def test_only_what_the_slow_version_certifies_is_played(features: str, m: int) -> None:
+    problem = nr.problems.load(f"random:seed={m},S=4,A=3,H=3,m={m},fraction=0.3")
+    phi = nr.features.one_hot(4, 3) if features == "one-hot" else np.random.default_rng(m).dirichlet(np.ones(3), (4, 3))
+    safe = nr.oracle.safest(problem)
+    constants = {
+        "lam": 1e-4, "beta": 0.4, "alpha": 5.0, "eta": 0.3, "xi": 5.0, "zeta": 0.0, "cap": "H-h+1", "lower_clip": True,
+        "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "dual_estimate": "pessimistic", "pessimism": 0.5,
+    }  # fmt: skip
+    learner = make("primal-dual-lsvi", problem.spec, episodes=40, features=phi, safe_policy=safe, **constants)
+    slow = ReferencePractical(phi, 3, problem.b, safe=safe, start=problem.mu, **constants)
+    world, own = streams(4, 0)
+    shares = []
+    for _ in range(60):
+        np.testing.assert_allclose(learner.plan().policy, slow.plan().policy, atol=1e-9)
+        np.testing.assert_allclose(learner.dual, slow.Y, atol=1e-9)
+        shares.append(slow.share)
+        episode = play(problem, slow.plan().policy, world.random(4), own.random(3))
+        learner.observe(*episode)
+        slow.observe(*episode)
+    assert shares[0] == 0.0 and max(shares) > 0.0  # first the safe policy alone, then more and more of the other
+
+
+def test_the_safe_preset_does_not_violate() -> None:
+    problem = nr.problems.load("streaming:seed=3")
+    result = nr.run(problem, episodes=5000, trials=2, preset="safe", safe_policy="safest", progress=False)
+    assert result.hard_violation[:, -1].max() < 5
+    safest = nr.run(problem, "safest", episodes=5000, trials=1, progress=False)
+    assert result.hard_regret[:, -1].max() < 0.3 * safest.hard_regret[0, -1]
+
+
+def test_the_safe_preset_says_what_it_needs() -> None:
+    problem = nr.problems.load("streaming:seed=3")
+    with pytest.raises(nr.NoRegretError, match="safe_policy is None; preset 'safe' needs a policy"):
+        make("primal-dual-lsvi", problem.spec, episodes=10, preset="safe")
+    with pytest.raises(nr.NoRegretError, match="with a safe_policy expected 'pessimistic'"):
+        make("primal-dual-lsvi", problem.spec, episodes=10, safe_policy=nr.oracle.safest(problem))
+    with pytest.raises(nr.NoRegretError, match="safe_policy is 'best'; expected an array"):
+        nr.run(problem, episodes=10, preset="safe", safe_policy="best")
+    with pytest.raises(nr.NoRegretError, match="safe_policy is 'safest'; preset 'safe' needs a policy"):
+        make("primal-dual-lsvi", problem.spec, episodes=10, preset="safe", safe_policy="safest")
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [(np.ones((1, 1, 1)), "safe_policy has shape"), (np.zeros, r"safe_policy\[0, 0\] sums to 0"), (np.ones, "sums to 3")],
+)
+def test_a_safe_policy_that_is_none_is_refused(policy: Any, message: str) -> None:
+    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3")
+    given = policy(problem.r.shape) if callable(policy) else policy
+    with pytest.raises(nr.NoRegretError, match=message):
+        make("primal-dual-lsvi", problem.spec, episodes=10, preset="safe", safe_policy=given)
+    with pytest.raises(nr.NoRegretError, match=message):
+        nr.run(problem, episodes=10, preset="safe", safe_policy=given)
+
+
+def test_a_safe_policy_that_is_not_safe_is_named() -> None:
+    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3,fraction=0.9")
+    with pytest.warns(UserWarning, match="safe_policy is not safe: its utility 'utility' is .*, below"):
+        result = nr.run(problem, episodes=5, trials=1, preset="safe", safe_policy=np.full(problem.r.shape, 1 / 3))
+    assert result.hard_violation[0, -1] > 0.0  # what was warned of
+
+
+def test_safety_is_not_promised_for_each_of_several_starts() -> None:
+    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3")
+    given = {"episodes": 20, "trials": 1, "preset": "safe", "safe_policy": "safest"}
+    with pytest.raises(nr.NoRegretError, match="starts has several states; with a safe_policy expected one"):
+        nr.run(problem, starts=[0, 1], **given)
+    assert nr.run(problem, starts=1, **given).hard_violation[0, -1] == 0.0
+
+
+def test_nothing_is_certified_after_the_data_are_dropped() -> None:
+    """Before the first episode of each part, when there is no data, the safe policy is played alone."""
+    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3,fraction=0.3")
+    safe = nr.oracle.safest(problem)
+    learner = make(
+        "primal-dual-lsvi", problem.spec, episodes=1023, preset="safe", safe_policy=safe, restart="doubling",
+        restart_data="dropped",
+    )  # fmt: skip
+    world, own = streams(4, 0)
+    differs = 0
+    for k in range(1, 1024):
+        policy = learner.plan().policy
+        if k & (k - 1) == 0:
+            np.testing.assert_array_equal(policy, safe)
+        differs += not np.array_equal(policy, safe)
+        learner.observe(*play(problem, policy, world.random(4), own.random(3)))
+    assert differs > 100
+
+
+def test_given_numbers_are_used_as_the_paper_uses_them() -> None:
+    numbers = {"lam": 0.5, "beta": 0.3, "alpha": 7.0, "eta": 0.1, "xi": 3.0, "zeta": 0.0, "cap": "H", "lower_clip": False}
+    for preset in ("theory", "paper", "practical"):
+        constants, why = presets.primal_dual(preset, H=4, A=2, d=6, m=1, K=100, slater_gap=1.0, **numbers)
+        assert constants == presets.Constants(**numbers), preset
+        assert {why.pop(key) for key in numbers} == {"given"}
+        assert set(why.values()) == {presets.PRINTED, *presets.OFF.values()}
+
+
+def test_a_span_bonus_that_leaves_the_unvisited_below_the_cap_is_refused() -> None:
+    with pytest.raises(nr.NoRegretError, match=r"lam is 1; with bonus 'span' expected at most"):
+        presets.primal_dual("practical", H=4, A=2, d=6, m=1, K=100, slater_gap=None, lam=1.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bonus": "spam"}, "bonus is 'spam'; expected 'constant' or 'span'"),
+        ({"damping": 1}, "damping is 1; expected True or False"),
+        ({"beta": -1}, "beta is -1; expected a non-negative number"),
+        ({"alpha": "alg2"}, "unknown alpha rule 'alg2'; did you mean 'alg1'"),
+        ({"betta": 1}, "unknown parameter of primal-dual-lsvi 'betta'; did you mean 'beta'"),
+    ],
+)
+def test_bad_parameters_are_refused(given: dict, message: str) -> None:
+    with pytest.raises(nr.NoRegretError, match=message):
+        presets.primal_dual("practical", H=4, A=2, d=6, m=1, K=100, slater_gap=None, **given)
+
+
+@pytest.mark.parametrize(("name", "limit"), [("random:seed=4", 400), ("streaming:seed=21", 400), ("linear:seed=21", 150)])
+def test_the_default_is_good_on_problems_it_was_not_tuned_on(name: str, limit: float) -> None:
+    """Hard regret plus hard violation at K = 10⁴; playing at random costs thousands."""
+    problem = nr.problems.load(name)
+    result = nr.run(problem, episodes=10_000, trials=2, record_every=10_000, progress=False)
+    score = (result.hard_regret + result.hard_violation)[:, -1]
+    assert score.max() < limit

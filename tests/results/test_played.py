@@ -1,0 +1,159 @@
+"""From regret to a policy: the mixture of the played policies as one Markov policy, and the reservoir."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import noregret as nr
+from noregret.learners import PolicyReservoir
+from noregret.problems.policies import markov_policy
+from noregret.runs.runner import Trial, make_learner, streams
+from tests.support import small, trial
+
+K = 60
+
+
+def by_hand(problem, name, seed=0, index=0, **options):
+    """Play trial ``index`` with plan and observe: all policies, as the runner's loop has them."""
+    from noregret.kernels import world as worlds
+
+    opt = nr.solve(problem)
+    learner = make_learner(problem, name, opt, episodes=K, **options)
+    world, (of_world, own) = worlds.compile_world(problem), streams(seed, index)
+    scratch, policies = worlds.scratch_for(world), []
+    u, v = of_world.random((K, worlds.world_width(problem))), own.random((K, problem.horizon))
+    for k in range(K):
+        policies.append(learner.plan().policy)
+        worlds.play(world, policies[-1], u[k], v[k], scratch)
+        learner.observe(scratch.states, scratch.actions, scratch.observed[:, 0], scratch.observed[:, 1:].T)
+    return policies
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_each_policy_has_the_mean_values_of_the_policies_it_stands_for(sparse):
+    problem = small(3, m=2, masked=True, sparse=sparse, b=[0.8, 1.1])
+    result = nr.run(problem, episodes=K, trials=2, record_every=1, keep_policy=True, progress=False)
+    first, second = by_hand(problem, "primal-dual-lsvi"), by_hand(problem, "primal-dual-lsvi", index=1)
+    parts = {"mixture": slice(None), "tail": slice(K // 2, None), "last": slice(-1, None)}
+    values = lambda policies: np.mean([np.append(*nr.evaluate(problem, pi)) for pi in policies], axis=0)  # noqa: E731
+    for which, part in parts.items():
+        for index, policies in ((0, first[part]), (1, second[part]), (None, first[part] + second[part])):
+            found = np.append(*nr.evaluate(problem, result.policy(which, index)))
+            np.testing.assert_allclose(found, values(policies), rtol=0, atol=1e-12)
+            report = result.policy_report(which, index)
+            np.testing.assert_allclose(np.append(report.V_r, report.V_g), found, rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(result.policy("last", 1), second[-1])
+    # what the mixture lacks is the regret and the signed violation, divided by K
+    opt = nr.solve(problem)
+    assert result.policy_report(trial=0).epsilon_reward == pytest.approx(result.regret[0, -1] / K, abs=1e-12)
+    assert result.policy_report().epsilon_reward == pytest.approx(opt.value - values(first + second)[0], abs=1e-12)
+    assert result.policy_report().epsilon_utility == pytest.approx((problem.b - values(first + second)[1:]).max(), abs=1e-12)
+
+
+def test_keeping_policies_changes_no_bit_of_the_curves_and_blocks_change_no_bit_of_the_policies():
+    problem = small(1)
+    plain = nr.run(problem, episodes=K, trials=2, record_every=7, progress=False)
+    kept = nr.run(problem, episodes=K, trials=2, record_every=7, progress=False, keep_policy=True)
+    blocks = nr.run(problem, episodes=K, trials=2, record_every=7, progress=False, keep_policy=True, block_size=11, threads=1)
+    for curve in ("regret", "hard_regret", "violations", "hard_violations", "dual"):
+        np.testing.assert_array_equal(getattr(plain, curve), getattr(kept, curve))
+    for which in ("mixture", "tail", "last"):
+        np.testing.assert_array_equal(kept.policy(which), blocks.policy(which))
+    assert trial(problem, episodes=3).kept is None
+
+
+def test_a_fixed_policy_is_its_own_mixture_and_many_episodes_keep_nine_digits():
+    problem = nr.problems.load("job-scheduling")
+    result = nr.run(problem, "optimal", episodes=20_000, trials=1, keep_policy=True, progress=False)
+    opt = nr.solve(problem)
+    for which in ("mixture", "tail", "last"):
+        report = result.policy_report(which)
+        assert report.V_r == pytest.approx(opt.value, abs=1e-9)
+        assert abs(report.epsilon_reward) < 1e-9 and abs(report.epsilon_utility) < 1e-9
+        assert report.theorem is None and report.promised_reward is None
+
+
+def test_the_promise_is_the_theorem_divided_by_the_episodes():
+    problem = small(2)
+    result = nr.run(problem, episodes=K, trials=1, preset="theory", slater_gap="oracle", keep_policy=True, progress=False)
+    report, sizes = result.policy_report(), {"d": 12, "H": 3, "K": K, "A": 3, "xi": result.constants["xi"]}
+    assert report.theorem == "Theorem 1" and report.vacuous
+    assert report.promised_reward == pytest.approx(nr.theory.regret_bound(**sizes) / K)
+    assert report.promised_utility == pytest.approx(nr.theory.violation_bound(**sizes) / K)
+    gap = nr.solve(problem).slater_gap
+    tight = nr.theory.promise(d=3, H=3, K=K, A=3, xi=1.0, zeta=gap / 4, slater_gap=gap)
+    assert tight is not None and tight.theorem == "Theorem 2"
+    assert nr.theory.promise(d=3, H=3, K=K, A=3, xi=1.0, zeta=gap * 0.6, slater_gap=gap) is None
+
+
+def test_a_stopped_run_has_no_last_half():
+    problem = small(1)
+    opt = nr.solve(problem)
+    from noregret.kernels import world as worlds
+    from noregret.results import Played
+
+    half = Trial(
+        problem, worlds.compile_world(problem), make_learner(problem, "uniform", opt, episodes=K), 0, 0, K, 1, opt.value, True
+    )
+    half.advance(K // 2)
+    played = Played(half.kept[None], problem.available, opt.value, problem.b, None).valued(lambda pi: nr.evaluate(problem, pi))
+    assert played.report("mixture", 0).V_r == pytest.approx(nr.evaluate(problem, played.policy("last"))[0])
+    with pytest.raises(nr.NoRegretError, match="stopped before its last half"):
+        played.policy("tail")
+
+
+def test_what_cannot_be_asked_for_is_refused():
+    problem = small(1)
+    plain = nr.run(problem, "uniform", episodes=5, trials=1, progress=False)
+    with pytest.raises(ValueError, match="keep_policy was False"):
+        plain.policy()
+    kept = nr.run(problem, "uniform", episodes=5, trials=2, progress=False, keep_policy=True)
+    with pytest.raises(ValueError, match=r"trial is 2; expected None or 0\.\.1"):
+        kept.policy(trial=2)
+    with pytest.raises(ValueError, match="unknown policy of a run 'first'"):
+        kept.policy("first")
+
+
+def test_markov_policy_by_hand():
+    q = np.array([[[0.3, 0.1], [0.0, 0.0]]])
+    available = np.array([[[True, True], [False, True]]])
+    np.testing.assert_allclose(markov_policy(q, available), [[[0.75, 0.25], [0.0, 1.0]]])
+
+
+def test_the_reservoir_keeps_every_episode_with_the_same_probability():
+    """4000 reservoirs of 3 out of 12: each episode is kept 1000 times, with a standard error of 27."""
+    n, size, seeds = 12, 3, 4000
+    kept, pairs = np.zeros(n), np.zeros((n, n))
+    for seed in range(seeds):
+        reservoir = PolicyReservoir(size, seed)
+        for k in range(n):
+            reservoir.offer(lambda k=k: k)
+        assert reservoir.snapshots == reservoir.episodes and len(set(reservoir.episodes)) == size
+        kept[reservoir.episodes] += 1
+        pairs[np.ix_(reservoir.episodes, reservoir.episodes)] += 1
+    expected = seeds * size / n
+    assert np.abs(kept - expected).max() < 4 * np.sqrt(expected * (1 - size / n))
+    together = pairs[~np.eye(n, dtype=bool)]  # and every pair as often as any other
+    share = size * (size - 1) / (n * (n - 1))
+    assert np.abs(together - seeds * share).max() < 4.5 * np.sqrt(seeds * share * (1 - share))
+
+
+def test_the_reservoir_is_the_same_for_the_same_seed_and_makes_only_what_it_keeps():
+    made: list[int] = []
+
+    def fill(seed: int) -> PolicyReservoir:
+        reservoir = PolicyReservoir(4, seed)
+        for k in range(200):
+            reservoir.offer(lambda k=k: made.append(k) or k)
+        return reservoir
+
+    one, again, other = fill(5), fill(5), fill(6)
+    assert one.snapshots == again.snapshots != other.snapshots
+    assert len(made) < 120  # 4(1 + log 50) = 20 expected for each
+    draws = [one.draw(np.random.default_rng(i)) for i in range(50)]
+    assert set(draws) == set(one.snapshots)
+    with pytest.raises(ValueError, match="size is 0"):
+        PolicyReservoir(0)
+    with pytest.raises(ValueError, match="empty"):
+        PolicyReservoir(2).draw(np.random.default_rng(0))

@@ -1,0 +1,425 @@
+"""The store: identity, whole-or-absent folders, seals, locks, checkpoints and resuming bit for bit."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import growing
+import noregret as nr
+from noregret import learners, problems
+from noregret.errors import DamagedError, FileError, InputError
+from noregret.runs.execute import Settings, execute
+from noregret.runs.worlds import problem_hash, world
+from noregret.store import Checkpoints, RunKey, Store, content_hash, folder
+
+SMALL = "random:S=4,A=2,H=3"
+TABLE = "linear:S=5,A=2,H=3,d=3"
+
+
+def key(**changes):
+    return RunKey(**({"problem": SMALL, "learner": "primal-dual-lsvi", "episodes": 300, "record_every": 7} | changes))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs")
+
+
+def files(store, id):
+    return {path.name: path.read_bytes() for path in sorted(store.path(id).iterdir())}
+
+
+# --- identity -----------------------------------------------------------------------------------------------------
+
+
+def test_every_entry_of_the_key_changes_the_name_and_nothing_else_does():
+    changes = {
+        "problem": "job-scheduling", "learner": "uniform", "episodes": 301, "seed": 1, "trial": 1, "record_every": 8,
+        "preset": "theory", "slater_gap": 0.5, "params": {"beta": 0.2}, "problem_hash": "ab", "features_hash": "cd",
+        "results_version": 99, "starts": [0, 1],
+    }  # fmt: skip
+    assert set(changes) == set(RunKey.__dataclass_fields__)
+    names = {key().id} | {key(**{name: value}).id for name, value in changes.items()}
+    assert len(names) == 1 + len(changes)
+    assert key(params={"beta": 1.0, "eta": 2}).id == key(params={"eta": 2, "beta": 1}).id
+    assert key(problem="a.npz", problem_hash="ab").id == key(problem="b.npz", problem_hash="ab").id
+
+
+def test_the_name_is_the_same_on_every_machine_and_day():
+    assert key(results_version=1).canonical() == (
+        '{"episodes":300,"features_hash":null,"learner":"primal-dual-lsvi","params":{},"preset":"practical",'
+        '"problem":"random:S=4,A=2,H=3","problem_hash":null,"record_every":7,"results_version":1,"seed":0,'
+        '"slater_gap":null,"trial":0}'
+    )
+
+
+def test_keys_survive_json_also_with_infinity():
+    given = key(params={"alpha": np.inf, "beta": np.float64(0.5), "lower_clip": True}, slater_gap="oracle")
+    back = RunKey.from_json(json.loads(json.dumps(given.to_json(), allow_nan=False)))
+    assert back.id == given.id and back.params["alpha"] == np.inf and back.params["lower_clip"] is True
+    with pytest.raises(InputError, match="object"):
+        _ = key(params={"beta": object()}).id
+
+
+def test_content_decides_for_problems_that_noregret_does_not_build():
+    problem = problems.load(SMALL)
+    assert problem_hash(problem) == problem_hash(problem.replace(name="other"))
+    assert problem_hash(problem) != problem_hash(problem.replace(b=problem.b * 0.9))
+    assert content_hash({"a": np.zeros(2)}) != content_hash({"a": np.zeros((2, 1))}) != content_hash({"b": np.zeros((2, 1))})
+
+
+def test_content_of_objects_made_of_arrays():
+    one, same, other = (problems.load(f"linear-continuous:H=3,{more}") for more in ("d=4", "d=4", "d=4,width=0.5"))
+    assert problem_hash(one) == problem_hash(same) != problem_hash(other)
+    with pytest.raises(InputError, match="f is a function"):
+        content_hash({"f": lambda: 0})
+
+
+def test_a_file_that_changed_since_the_run_was_planned_is_refused(tmp_path, store):
+    path = tmp_path / "p.npz"
+    problems.save(problems.load(SMALL), path)
+    planned = key(problem=str(path), problem_hash="0" * 64)
+    outcome = execute(planned, store)
+    assert outcome.status == "failed" and "its arrays differ" in outcome.error
+    good = key(problem=str(path), problem_hash=world(str(path)).hash)
+    assert execute(good, store).status == "done"
+
+
+# --- finished runs ------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_stored_whole_with_the_numbers_of_run_and_not_played_again(store):
+    assert execute(key(), store).status == "done"
+    assert execute(key(), store).status == "there"
+    stored = store.read(key().id)
+    curves, direct = stored.curves(), nr.run(problems.load(SMALL), episodes=300, trials=1, record_every=7)
+    for name in ("episodes", "regret", "hard_regret", "hard_violations", "dual"):
+        expected = getattr(direct, name)
+        np.testing.assert_array_equal(curves[name], expected if name == "episodes" else expected[0])
+    np.testing.assert_array_equal(np.maximum(curves["signed_violations"], 0), direct.violations[0])
+    record = stored.record
+    assert stored.key == key() and record["last"]["regret"] == direct.regret[0, -1]
+    assert record["versions"]["numpy"] == np.__version__ and record["machine"]["cores"] >= 1
+    assert record["seconds"] >= record["kernel_seconds"] > 0 and record["sittings"] == 1
+    assert not any((store.folder / ".work").iterdir()), "nothing is left of the work"
+
+
+@pytest.mark.parametrize("name", ["run.json", "curves.npz"])
+def test_any_changed_byte_or_a_missing_end_is_noticed_named_and_played_again(store, name):
+    execute(key(), store)
+    path, whole = store.path(key().id) / name, files(store, key().id)
+    rng = np.random.default_rng(0)
+    for position in [0, len(whole[name]) - 1, *rng.integers(0, len(whole[name]), 40)]:
+        broken = bytearray(whole[name])
+        broken[position] ^= 1 << int(rng.integers(8))
+        path.write_bytes(broken)
+        with pytest.raises(DamagedError, match=name):
+            store.read(key().id).curves()
+    for rest in (whole[name][:-10], b""):
+        path.write_bytes(rest)
+        with pytest.raises(DamagedError, match=name):
+            store.read(key().id).curves()
+    with pytest.warns(UserWarning, match=f"{name}.*played again"):
+        assert execute(key(), store).status == "done"
+    assert files(store, key().id)["curves.npz"] == whole["curves.npz"]
+    assert len(list((store.folder / ".damaged").iterdir())) == 1
+    path.unlink()
+    with pytest.warns(UserWarning, match=f"{name}: is missing"):
+        assert not store.finished(key().id)
+
+
+def test_a_folder_under_another_name_is_not_taken_for_the_run(store):
+    execute(key(), store)
+    other = key(seed=5).id
+    os.rename(store.path(key().id), store.path(other))
+    with pytest.raises(DamagedError, match="belongs to run"):
+        store.read(other)
+
+
+def test_a_run_that_raises_is_recorded_with_its_error_and_tried_again(store):
+    bad = key(params={"bet": 0.1})
+    outcome = execute(bad, store)
+    assert outcome.status == "failed" and "did you mean 'beta'" in outcome.error
+    failure = store.failures()[bad.id]
+    assert failure["error"] == outcome.error and "Traceback" in failure["traceback"]
+    assert store.ids() == [] and store.find(bad.id[:6]) == bad.id
+    store.write(bad, {"last": {}}, {})
+    assert store.failures() == {}
+
+
+def test_a_name_is_found_by_its_first_digits(store):
+    for seed in range(3):
+        execute(key(learner="uniform", seed=seed, episodes=5), store)
+    id = store.ids()[1]
+    assert store.find(id[:12]) == id
+    with pytest.raises(InputError, match="3 runs start with ''"):
+        store.find("")
+    with pytest.raises(InputError, match="no run starts with 'xyz'"):
+        store.find("xyz")
+
+
+def test_what_a_kill_left_of_a_write_is_forgotten_by_the_next_sweep_unless_it_is_at_work(store, monkeypatch):
+    def killed(old, new):
+        raise KeyboardInterrupt
+
+    given = key(learner="uniform", episodes=5)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "rename", killed)
+        patch.setattr(folder.shutil, "rmtree", lambda *_, **__: None)
+        execute(given, store)
+    work = store.folder / ".work"
+    (left,) = work.glob(f"{given.id}.*")
+    assert {path.name for path in left.iterdir()} == {"run.json", "curves.npz"} and store.ids() == []
+    with store.lock(given.id):
+        store.clean()
+        assert left.exists()
+    store.clean()
+    assert list(work.iterdir()) == []
+
+
+# --- locks --------------------------------------------------------------------------------------------------------
+
+
+def test_of_two_who_want_a_run_one_holds_it_and_a_killed_holder_lets_go(store):
+    with store.lock("a") as first, store.lock("a") as second, store.lock("b") as other:
+        assert first and other and not second
+    with store.lock("a") as again:
+        assert again
+    code = (
+        "import sys, time\nfrom noregret.store import Store\n"
+        "with Store(sys.argv[1]).lock('a') as held:\n    print(held, flush=True)\n    time.sleep(60)\n"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", code, str(store.folder)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None and holder.stdout.readline() == "True\n"
+    with store.lock("a") as held:
+        assert not held
+    assert execute(key(), store).status == "done"  # another run is not held up
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    with store.lock("a") as held:
+        assert held
+
+
+def test_many_threads_that_want_one_run_play_it_once(store):
+    execute(key(seed=1), store)  # compiled
+    outcomes, start = [], threading.Barrier(6)
+
+    def play():
+        start.wait()
+        outcomes.append(execute(key(episodes=3000), store).status)
+
+    threads = [threading.Thread(target=play) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count("done") == 1 and set(outcomes) <= {"done", "busy", "there"}
+
+
+def test_without_locks_both_play_and_one_rename_wins(store, monkeypatch):
+    from noregret._system import files as disk
+
+    monkeypatch.setattr(disk, "fcntl", None)
+    with store.lock("a") as first, store.lock("a") as second:
+        assert first and second
+    execute(key(), store)
+    before = files(store, key().id)
+    store.write(key(), {"last": {}}, {"episodes": np.arange(3)})
+    assert files(store, key().id) == before
+
+
+# --- checkpoints --------------------------------------------------------------------------------------------------
+
+
+def test_the_last_two_checkpoints_are_kept_and_a_torn_one_falls_back(tmp_path):
+    checkpoints = Checkpoints(tmp_path / "c")
+    assert checkpoints.load() is None
+    for k in (10, 20, 30):
+        checkpoints.save(k, {"x": np.full(3, k)}, {"streams": [{"state": 2**127 + k}]})
+    found = sorted((tmp_path / "c").iterdir())
+    assert [int(path.stem.split("-")[1]) for path in found] == [20, 30]
+    k, arrays, meta = Checkpoints(tmp_path / "c").load()
+    assert k == 30 and arrays["x"].tolist() == [30] * 3 and meta["streams"][0]["state"] == 2**127 + 30
+    whole = found[1].read_bytes()
+    for broken in (whole[:-1], b"", whole[:5] + b"?" + whole[6:], whole[:200] + bytes([whole[200] ^ 1]) + whole[201:]):
+        found[1].write_bytes(broken)
+        with pytest.warns(UserWarning, match="000030.bin.*going back"):
+            k, arrays, _ = Checkpoints(tmp_path / "c").load()
+        assert k == 20 and arrays["x"].tolist() == [20] * 3
+    found[0].write_bytes(b"")
+    with pytest.warns(UserWarning, match="000020.bin"):
+        assert Checkpoints(tmp_path / "c").load() is None
+
+
+def test_what_only_grows_is_appended_not_written_again(tmp_path):
+    checkpoints, big = Checkpoints(tmp_path), np.random.default_rng(0).random((2, 9000, 3))
+    for k in (1000, 2000, 2000, 9000):
+        checkpoints.save(k, {"x": np.array([k]), "big": big[:, :k]}, {}, {"big": (1, k)})
+        if k == 2000:
+            checkpoints = Checkpoints(tmp_path)  # another sitting goes on with the same files
+            assert checkpoints.load()[1]["big"].shape == (2, 2000, 3)
+    segments = sorted(tmp_path.glob("segment-*"), key=lambda path: path.stat().st_size)
+    assert len(segments) == 3 and abs(sum(path.stat().st_size for path in segments) - big.nbytes) < 1000
+    assert max(path.stat().st_size for path in tmp_path.glob("checkpoint-*")) < 3000
+    np.testing.assert_array_equal(Checkpoints(tmp_path).load()[1]["big"], big)
+    data = bytearray(segments[-1].read_bytes())
+    data[-3] ^= 4
+    segments[-1].write_bytes(data)
+    with pytest.warns(UserWarning, match=r"009000.bin: its part segment-\w+.npy does not match"):
+        k, arrays, _ = Checkpoints(tmp_path).load()
+    assert k == 2000
+    np.testing.assert_array_equal(arrays["big"], big[:, :2000])
+
+
+def test_what_is_not_final_yet_may_change(tmp_path):
+    checkpoints, big = Checkpoints(tmp_path), np.arange(100.0).reshape(50, 2)
+    for k in (10, 30, 50):
+        now = big[:k].copy()
+        now[k - 4 :] *= -k  # the last four rows are still being filled
+        checkpoints.save(k, {"big": now}, {}, {"big": (0, k - 4)})
+        np.testing.assert_array_equal(Checkpoints(tmp_path).load()[1]["big"], now)
+    assert len(list(tmp_path.glob("segment-*"))) == 3
+
+
+class StopAfter(threading.Event):
+    """Set after a number of looks."""
+
+    def __init__(self, looks):
+        super().__init__()
+        self.looks = looks
+
+    def is_set(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+OURS = [name for name in learners.names() if learners.get(name).__module__.startswith("noregret.")]
+TOLD = {name: {"params": {"safe_policy": "safest"}} for name in OURS if "safe_policy" in learners.get(name).told}
+CASES = [(name, SMALL, TOLD.get(name, {})) for name in OURS]
+CASES += [("primal-dual-lsvi", TABLE, {"params": {"zeta": 0.01}})]
+CASES += [("growing", SMALL, {}), ("optimal", SMALL, {})]
+CASES += [("primal-dual-lsvi", "linear-continuous:H=3", {"params": more}) for more in ({}, {"replan": "doubling"})]
+
+
+@pytest.mark.parametrize(("learner", "problem", "more"), CASES)
+def test_stopped_and_resumed_is_bit_for_bit_not_stopped(tmp_path, learner, problem, more):
+    assert growing
+    given = key(learner=learner, problem=problem, **more)
+    quiet, stopped = Store(tmp_path / "quiet"), Store(tmp_path / "stopped")
+    assert execute(given, quiet, Settings(block_size=1000)).status == "done"
+    for _ in range(3):
+        result = execute(given, stopped, Settings(block_size=23, stop=StopAfter(2), checkpoint_seconds=0.0))
+        assert result.status == "stopped" and result.episodes == 3 * 23
+        assert stopped.ids() == []
+    last = sorted(stopped.work(given.id).glob("checkpoint-*"))
+    assert len(last) == 2
+    last[1].write_bytes(last[1].read_bytes()[:-7])  # torn: 23 episodes are lost, no bit is
+    with pytest.warns(UserWarning, match="going back"):
+        assert execute(given, stopped).status == "done"
+    assert files(stopped, given.id)["curves.npz"] == files(quiet, given.id)["curves.npz"]
+    record = stopped.read(given.id).record
+    assert record["sittings"] == 4 and record["seconds"] > 0 and record["started"] <= record["finished"]
+
+
+def test_a_learner_with_a_cache_appends_to_its_checkpoints(store):
+    given = key(learner="growing", episodes=400)
+    for _ in range(3):
+        execute(given, store, Settings(block_size=50, stop=StopAfter(1), checkpoint_seconds=0.0))
+    assert len(list(store.work(given.id).glob("segment-*"))) >= 3
+    assert execute(given, store).status == "done"
+
+
+def test_a_learner_of_any_states_appends_its_features(store):
+    given = key(problem="linear-continuous:H=3", record_every=100)
+    for _ in range(3):
+        execute(given, store, Settings(block_size=90, stop=StopAfter(0), checkpoint_seconds=0.0))
+    k, arrays, meta = Checkpoints(store.work(given.id)).load()
+    parts = [path.stat().st_size for path in store.work(given.id).glob("segment-*")]
+    F = arrays["learner.gram.F"]
+    assert k == 270 and len(meta["streams"]) == 2 and len(parts) >= 3
+    assert sum(parts) > 0.7 * F.nbytes, "most of the features are in parts that are written once"
+
+
+def test_a_clock_that_goes_backwards_changes_nothing(store, monkeypatch, tmp_path):
+    import time
+
+    twin = Store(tmp_path / "twin")
+    execute(key(), twin)
+    back = iter(range(10**9, 0, -1000))
+    monkeypatch.setattr(time, "time", lambda: float(next(back)))
+    assert execute(key(), store, Settings(block_size=20, checkpoint_seconds=0.0)).status == "done"
+    assert files(store, key().id)["curves.npz"] == files(twin, key().id)["curves.npz"]
+    assert store.read(key().id).record["seconds"] > 0
+
+
+# --- the table ----------------------------------------------------------------------------------------------------
+
+
+def test_runs_load_as_a_table_and_leave_as_csv_and_parquet(store, tmp_path):
+    for seed in range(2):
+        for beta in (0.1, 0.2):
+            execute(key(seed=seed, params={"beta": beta}), store)
+    execute(key(learner="uniform"), store)
+    table = nr.load_runs(store.folder)
+    assert len(table.runs) == 5 and set(table["learner"]) == {"primal-dual-lsvi", "uniform"}
+    assert sorted(v for v in table["param.beta"] if v is not None) == [0.1, 0.1, 0.2, 0.2]
+    for i, run in enumerate(table.runs):
+        curves = run.curves()
+        assert table["regret"][i] == curves["regret"][-1]
+        assert table["violation"][i] == max(0.0, curves["signed_violations"][-1].max())
+    with open(table.to_csv(tmp_path / "t.csv")) as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["regret"]) for row in rows] == table["regret"].tolist()
+    assert [row["param.beta"] for row in rows].count("") == 1
+    polars = pytest.importorskip("polars")
+    frame = polars.read_parquet(table.to_parquet(tmp_path / "t.parquet"))
+    assert frame["regret"].to_list() == table["regret"].tolist() and frame["param.beta"].null_count() == 1
+
+
+def test_a_damaged_run_is_named_and_left_out_of_the_table(store):
+    for seed in range(2):
+        execute(key(learner="uniform", seed=seed), store)
+    path = store.path(store.ids()[0]) / "run.json"
+    path.write_bytes(path.read_bytes().replace(b"uniform", b"unicorn"))
+    with pytest.warns(UserWarning, match="run.json.*left out"):
+        assert len(nr.load_runs(store.folder).runs) == 1
+    with pytest.raises(FileError, match="no such folder"):
+        nr.load_runs(store.folder / "nothing")
+
+
+def test_nothing_loads_pickle():
+    source = Path(nr.__file__).parent
+    for path in source.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "allow_pickle=True" not in text and "import pickle" not in text and "cloudpickle" not in text, path
+
+
+def test_a_pickle_in_place_of_curves_is_refused(store):
+    import hashlib
+
+    execute(key(), store)
+    stored = store.read(key().id)
+    path = stored.path / "curves.npz"
+    np.savez(path, regret=np.array([{}], dtype=object))
+    stored.record["curves"]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(ValueError, match="allow_pickle"):
+        stored.curves()
+
+
+def test_reading_does_not_warn(store):
+    execute(key(), store)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = nr.load_runs(store.folder)
+    assert len(table.runs) == 1
