@@ -19,12 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import noregret as nr
+from noregret._system.cores import available_cores
 from noregret.report import page
 from noregret.runs.backends.job import Context, pin_threads
 from noregret.runs.execute import CHECKPOINT_SECONDS
-from noregret.runs.runner import available_cores
-from noregret.runs.schedule import sweep
-from noregret.runs.worlds import world
+from noregret.runs.prepare import prepare as world
+from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store
 
 PROBLEM, LEARNER = "job-scheduling", "primal-dual-lsvi"

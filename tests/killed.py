@@ -17,7 +17,7 @@ from pathlib import Path
 from noregret._system.blas import pin_one_thread
 from noregret.runs import execute as execution
 from noregret.runs.backends.job import Context
-from noregret.runs.schedule import sweep
+from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store
 
 RUNS = 80

@@ -10,7 +10,9 @@ from noregret import learners
 from noregret.features import one_hot
 from noregret.kernels import world as worlds
 from noregret.problems.base import TabularCMDP
-from noregret.runs.runner import Trial, streams
+from noregret.runs.streams import streams
+from noregret.runs.trial import TableTrial
+from noregret.store import RunKey
 from tests.reference import world as slow_world
 from tests.reference.algorithm1 import ReferenceAlgorithm1
 
@@ -54,10 +56,11 @@ def told(name: str, problem: TabularCMDP) -> dict[str, Any]:
 
 def trial(
     problem: TabularCMDP, name: str = "primal-dual-lsvi", *, episodes: int, seed: int = 0, index: int = 0, **params: Any
-) -> Trial:
+) -> TableTrial:
     """A trial that records every episode; its regret is Σ −V_r, as V* is taken as 0."""
     made = learners.make(name, problem.spec, episodes=episodes, **told(name, problem), **params)
-    return Trial(problem, worlds.compile_world(problem), made, seed, index, episodes, 1, 0.0)
+    key = RunKey(problem.name, name, episodes, seed, index, record_every=1)
+    return TableTrial(problem, made, key, 0.0, worlds.compile_world(problem))
 
 
 def slow_twin(problem: TabularCMDP, constants: dict[str, Any]) -> ReferenceAlgorithm1:
@@ -68,7 +71,7 @@ def slow_twin(problem: TabularCMDP, constants: dict[str, Any]) -> ReferenceAlgor
 
 
 def slow_curves(problem: TabularCMDP, learner: ReferenceAlgorithm1, episodes: int, seed: int = 0, index: int = 0) -> np.ndarray:
-    """What :class:`Trial` records, by the literal world and Algorithm 1 fed the same uniforms."""
+    """What :class:`TableTrial` records, by the literal world and Algorithm 1 fed the same uniforms."""
     world, own = streams(seed, index)
     u, v = world.random((episodes, slow_world.width(problem))), own.random((episodes, problem.horizon))
     rows, sums = [], np.zeros(2 + 2 * problem.n_constraints)

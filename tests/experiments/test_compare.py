@@ -18,7 +18,7 @@ from noregret.cli import app
 from noregret.cli.compare import entry, listed
 from noregret.errors import InputError
 from noregret.experiments import compare as experiment
-from noregret.report import compare as report
+from noregret.experiments.compare import page as report
 from noregret.report.tables import slope
 from noregret.results import Outcome
 

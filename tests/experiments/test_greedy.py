@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from noregret.cli import app
-from noregret.experiments import greedy
+from noregret.experiments.greedy import analysis as greedy
 
 
 def test_the_example_by_hand():

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import app
-from noregret.experiments import paper as experiment
-from noregret.report import paper as report
+from noregret.experiments.paper import page as report
+from noregret.experiments.paper import settings as experiment
 from noregret.report.tables import number
 
 FILES = {"figure1.png", "figure1.svg", "neighbours.png", "neighbours.svg", "table.csv", "curves.csv", "page.md"}

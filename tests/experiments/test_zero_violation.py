@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.experiments import zero_violation as experiment
+from noregret.experiments.zero_violation import settings as experiment
 from noregret.report import zero_violation as report
 
 

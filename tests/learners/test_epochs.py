@@ -10,7 +10,7 @@ import pytest
 import noregret as nr
 from noregret.errors import InputError
 from noregret.learners import make, presets
-from noregret.runs.runner import streams
+from noregret.runs.streams import streams
 from tests.reference.epochs import ReferenceEpochs
 from tests.reference.world import play
 

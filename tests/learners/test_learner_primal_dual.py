@@ -57,7 +57,7 @@ def test_whole_runs_match_the_literal_algorithm(case: str) -> None:
 @pytest.mark.kernels
 def test_by_hand_is_the_same_as_by_the_runner() -> None:
     """plan() and observe() in Python give the bits that the compiled loop gives."""
-    from noregret.runs.runner import streams
+    from noregret.runs.streams import streams
     from tests.reference import world as slow_world
 
     problem = small(5, m=2, d=3)

@@ -9,7 +9,7 @@ import pytest
 
 import noregret as nr
 from noregret.learners import make, presets
-from noregret.runs.runner import streams
+from noregret.runs.streams import streams
 from tests.reference.practical import ReferencePractical
 from tests.reference.world import play
 

@@ -8,7 +8,7 @@ import pytest
 import noregret as nr
 from noregret import oracle
 from noregret.learners import presets
-from noregret.runs.runner import streams
+from noregret.runs.streams import streams
 from tests.reference.world import play, width
 
 

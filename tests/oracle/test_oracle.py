@@ -15,9 +15,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 from threadpoolctl import threadpool_limits
 
-from noregret.oracle import tables as oracle
 from noregret.errors import InfeasibleError, InputError, OracleError
 from noregret.oracle import mixtures
+from noregret.oracle import tables as oracle
 from noregret.problems.base import Array, Constraint, TabularCMDP
 
 # --- worlds -------------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from noregret.kernels import world as worlds
 from noregret.learners import make
 from noregret.oracle import starts
 from noregret.runs.execute import Settings, execute
-from noregret.runs.runner import Trial, streams
+from noregret.runs.streams import streams
+from noregret.runs.trial import TableTrial as Trial
 from noregret.store import RunKey, Store
 from tests.reference import world as slow
 from tests.support import CONSTANTS, slow_twin, small

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tests import browser
 from noregret import metrics
 from noregret.cli import app
 from noregret.errors import FileError, InputError
@@ -18,8 +17,9 @@ from noregret.report import comparison, page
 from noregret.report.latex import latex
 from noregret.report.tables import Table
 from noregret.runs.backends.job import Context
-from noregret.runs.schedule import sweep
+from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store, group, load_runs
+from tests import browser
 
 PROBLEMS = ("random:S=4,A=2,H=3", "random:S=4,A=2,H=3,seed=1")
 needs_browser = pytest.mark.skipif(

@@ -13,7 +13,7 @@ import pytest
 
 from noregret.errors import NoRegretError
 from noregret.runs.backends.job import Context
-from noregret.runs.schedule import sweep
+from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store
 
 pytestmark = pytest.mark.slow

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from tests import stranger
 from noregret import learners, oracle
 from noregret.errors import InputError, NumericalError
 from noregret.learners.base import _learners
 from noregret.runs import runner
 from noregret.runs.runner import Trial
+from tests import stranger
 from tests.reference import world as slow_world
 from tests.support import CONSTANTS, small, trial
 

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests import growing
 import noregret as nr
 from noregret import learners, problems
 from noregret.errors import DamagedError, FileError, InputError
 from noregret.runs.execute import Settings, execute
-from noregret.runs.worlds import problem_hash, world
+from noregret.runs.prepare import prepare as world
+from noregret.runs.supplies import problem_hash
 from noregret.store import Checkpoints, RunKey, Store, content_hash, folder
+from tests import growing
 
 SMALL = "random:S=4,A=2,H=3"
 TABLE = "linear:S=5,A=2,H=3,d=3"

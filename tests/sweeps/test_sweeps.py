@@ -21,7 +21,7 @@ from noregret.errors import FileError, InputError
 from noregret.runs.backends.job import Context
 from noregret.runs.loggers import CSVLogger
 from noregret.runs.progress import Progress, clock
-from noregret.runs.schedule import sweep
+from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store
 from noregret.sweeps import spec
 from noregret.sweeps.estimate import estimate

@@ -9,20 +9,18 @@ from typing import Any
 
 @cache
 def _loaded() -> Any:
+    import scipy.linalg  # noqa: F401  # loads the BLAS that compiled code calls
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """While it lasts, one thread for each BLAS that was loaded when this was first called."""
+    """While it lasts, one thread for each BLAS: runs are side by side, and one order of sums makes them repeat."""
     context: AbstractContextManager[Any] = _loaded().limit(limits=1, user_api="blas")
     return context
 
 
 def pin_one_thread() -> None:
-    """One thread for each BLAS that is loaded, for good: runs are side by side, and one order of sums makes them repeat."""
-    import scipy.linalg  # noqa: F401  # loads the BLAS that compiled code calls
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
+    """:func:`one_thread` for good, in a process of our own."""
+    one_thread().__enter__()

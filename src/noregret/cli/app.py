@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import warnings
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -115,6 +115,11 @@ def options(
     ] = False,
 ) -> None:
     """Learn to act well under a long-term constraint, and measure exactly how far from the best it was."""
+
+
+def stop() -> NoReturn:
+    """End as a command that was stopped ends: 130 after Ctrl-C, 143 after SIGTERM."""
+    raise typer.Exit(STOPPED)
 
 
 def say(line: str) -> None:

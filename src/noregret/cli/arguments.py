@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from noregret._system.text import value
 from noregret.errors import InputError
+
+if TYPE_CHECKING:
+    from noregret.runs.runner import How
 
 DEFAULT_EPISODES = 10_000
 DEFAULT_LEARNER = "primal-dual-lsvi"
 
 #: What is not to be set as a constant of the learner.
-OPTIONS = {"learner", "episodes", "trials", "seed", "preset", "slater_gap", "threads"}
+OPTIONS = {"learner", "episodes", "trials", "seed", "preset", "slater_gap", "threads", "out", "fresh", "backend", "address"}
 NOT_HERE = {"problem", "name", "spec", "opt", "record_every", "features", "block_size", "progress", "keep_policy"}
 NOT_HERE |= {"reward", "utilities"}  # learners that are told these are told the problem's own
 
@@ -64,19 +68,6 @@ def settings(pairs: list[str]) -> dict[str, Any]:
     return given
 
 
-def value(text: str) -> Any:
-    """Text as true, false, none or a number where it reads as one."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
 Problem = Annotated[
     str,
     typer.Argument(
@@ -110,10 +101,32 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A constant of the learner in place of the preset's; may be repeated."),
 ]
-Threads = Annotated[
-    int | None, typer.Option("--threads", parser=whole, metavar="N", help="Trials at once; all cores by default.")
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", "-w", "--threads", parser=whole, metavar="N", help="Runs at once; all cores by default."),
 ]
+Backend = Annotated[str, typer.Option("--backend", "-b", help="Where runs are played: threads, processes, ray or dask.")]
+Address = Annotated[str | None, typer.Option("--address", help="The Ray or Dask cluster; one on this machine by default.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Play everything again; forget what the folder has of these runs.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write the curves (CSV) and a figure (PNG) here.")
+    Path,
+    typer.Option(
+        "--out", "-o", metavar="FOLDER", help="Where the runs and files are kept; the same command goes on from what is there."
+    ),
+]
+OutIfGiven = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="FOLDER", help="Where runs, curves and a figure are kept; runs in results/run by default."
+    ),
 ]
 Runs = Annotated[Path, typer.Option("--runs", "-r", metavar="FOLDER", help="The folder with stored runs.")]
+
+
+def how(out: Path, fresh: bool, backend: str, address: str | None, workers: int | None) -> How:
+    """Where the runs of a command are played, and kept: in the folder ``runs`` of its own folder."""
+    from noregret._system.files import make_folder
+    from noregret.runs.runner import RUNS, How
+
+    make_folder(out)
+    return How(out / RUNS, fresh, backend, address, workers)

@@ -31,20 +31,22 @@ def check(
     Nothing is run. With preset theory and no Slater gap given, the exact one is used.
     """
     from noregret import oracle, problems
-    from noregret.problems.linear_continuous import LinearCMDP
-    from noregret.runs.runner import make_learner
+    from noregret.runs import Ask
+    from noregret.runs.prepare import prepared
 
     params, gap = arg.settings(settings or []), arg.gap(slater_gap)
     if gap is None and preset == "theory":
         gap = "oracle"
     world = problems.load(problem)
-    if isinstance(world, LinearCMDP):
+    if not hasattr(world, "n_states"):
         raise InputError(f"{problem} has states in R^D; expected finitely many (noregret.solve gives its optimum in Python)")
     _print_problem(world)
     _print_constraints(world, oracle.reachable(world))
-    optimum = oracle.solve(world)
+    key = Ask(problem, learner, episodes, preset=preset, slater_gap=gap, params=params).keys()[0]
+    home = prepared(key)
+    optimum = home.optimum
     _print_optimum(optimum)
-    made = make_learner(world, learner, optimum, episodes=episodes, preset=preset, slater_gap=gap, **params)
+    made = home.learner(key)
     _print_constants(made, optimum, gap)
     _print_bounds(made, optimum)
 

@@ -17,7 +17,9 @@ from noregret.cli.console import console
 demo = typer.Typer(help="Show one idea of the paper in one picture.", no_args_is_help=True)
 app.add_typer(demo, name="demo")
 
-Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the picture (PNG, SVG) and table (CSV) go.")]
+Folder = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the picture (PNG, SVG, PDF) and table (CSV) go.")
+]
 
 
 @demo.command()
@@ -29,19 +31,14 @@ def greedy(
 ) -> None:
     """Why soft-max: a change of ε in Q moves the value of a greedy policy by H-1, that of a soft-max policy by order ε."""
     from noregret._system.files import make_folder
-    from noregret.experiments import greedy as experiment
+    from noregret.experiments.greedy import analysis, page
     from noregret.report import figures, tables
-    from noregret.report import greedy as report
 
     figures.require()
-    made = experiment.run(horizon)
+    made = analysis.run(horizon)
     make_folder(out)
-    picture, table = report.figure(made), report.table(made, experiment.SHOWN)
-    files = [
-        figures.write(picture, out / "greedy.png"),
-        figures.write(picture, out / "greedy.svg"),
-        tables.write_text(out / "greedy.csv", report.table(made, experiment.EPSILONS).csv()),
-    ]
-    console().print(table.rich())
+    files = figures.write_all(page.figure(made), out / "greedy")
+    files.append(tables.write_text(out / "greedy.csv", page.table(made, analysis.EPSILONS).csv()))
+    console().print(page.table(made, analysis.SHOWN).rich())
     for file in files:
         console().print(f"wrote {file}")

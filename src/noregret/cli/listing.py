@@ -77,7 +77,7 @@ def _problems() -> list[tuple[str, str]]:
 
 def _learners() -> list[tuple[str, str]]:
     from noregret import learners
-    from noregret.runs.runner import FIXED_POLICIES
+    from noregret.runs.prepare import FIXED_POLICIES
 
     fixed = {
         "optimal": "the best policy, computed from the model; not a learner",

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from noregret.cli import arguments as arg
-from noregret.cli.app import STOPPED, app, say
+from noregret.cli.app import app, say, stop
 from noregret.cli.console import console
 
 if TYPE_CHECKING:
     from noregret.results import RunResult
 
-#: Points of a curve, unless told otherwise.
+#: Points of a curve.
 POINTS = 500
+#: Where runs are kept unless told otherwise.
+OUT = Path("results/run")
 
 
 @app.command()
@@ -27,38 +28,43 @@ def run(
     preset: arg.Preset = "practical",
     slater_gap: arg.SlaterGap = None,
     settings: arg.Settings = None,
-    out: arg.Out = None,
-    threads: arg.Threads = None,
+    out: arg.OutIfGiven = None,
+    fresh: arg.Fresh = False,
+    backend: arg.Backend = "threads",
+    address: arg.Address = None,
+    workers: arg.Workers = None,
 ) -> None:
-    """Run a learner on a problem and print its exact regret and violation, with 95% intervals over the trials."""
-    from noregret import problems
-    from noregret.report import tables
-    from noregret.runs.runner import run as play
+    """Run a learner on a problem and print its exact regret and violation, with 95% intervals over the trials.
 
-    params = arg.settings(settings or [])
-    if out is not None:
-        from noregret._system.files import make_folder
-        from noregret.report import figures
+    The runs are kept in a folder: kill the command and start it again, and it goes on. With --out the curves (CSV) and a figure
+    are written beside them.
+    """
+    from noregret.runs import run as play
 
-        figures.require()
-        make_folder(out)
+    how = arg.how(out or OUT, fresh, backend, address, workers)
     result = play(
-        problems.load(problem), learner, episodes=episodes, trials=trials, seed=seed, record_every=max(1, episodes // POINTS),
-        preset=preset, slater_gap=arg.gap(slater_gap), threads=threads, **params,
+        problem, learner, episodes=episodes, trials=trials, seed=seed, record_every=max(1, episodes // POINTS), preset=preset,
+        slater_gap=arg.gap(slater_gap), threads=how.workers, out=how.out, fresh=fresh, backend=backend, address=address,
+        **arg.settings(settings or []),
     )  # fmt: skip
     if len(result.episodes):
-        console().print(tables.card(result, title=_title(result)).rich())
-        if out is not None:
-            files = [
-                tables.write_text(out / "curves.csv", tables.curves({result.learner: result})),
-                figures.write(figures.overview(result), out / "curves.png"),
-            ]
-            for file in files:
-                console().print(f"wrote {file}")
+        _show(result, out)
     if not result.complete:
         done = int(result.episodes[-1]) if len(result.episodes) else 0
         say(f"stopped: {done:,} of {result.episodes_requested:,} episodes were finished by each of {result.trials} trials")
-        raise typer.Exit(STOPPED)
+        stop()
+
+
+def _show(result: RunResult, out: Path | None) -> None:
+    from noregret.report import figures, tables
+
+    console().print(tables.card(result, title=_title(result)).rich())
+    if out is None:
+        return
+    files = [tables.write_text(out / "curves.csv", tables.curves({result.learner: result}))]
+    if figures.available():
+        files += figures.write_all(figures.overview(result), out / "curves")
+    console().print(f"wrote {', '.join(file.name for file in files)} in {out}", markup=False)
 
 
 def _title(result: RunResult) -> str:

@@ -23,15 +23,10 @@ SHOWN = 10
 def sweep(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A TOML file; the documentation shows one.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the runs are kept.")] = Path("runs"),
-    backend: Annotated[
-        str, typer.Option("--backend", "-b", help="Where runs are played: threads, processes, ray or dask.")
-    ] = "threads",
-    address: Annotated[
-        str | None, typer.Option("--address", help="The Ray or Dask cluster; one on this machine by default.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", "-w", parser=arg.whole, metavar="N", help="Runs at once; all cores by default.")
-    ] = None,
+    fresh: arg.Fresh = False,
+    backend: arg.Backend = "threads",
+    address: arg.Address = None,
+    workers: arg.Workers = None,
     checkpoint: Annotated[
         float, typer.Option("--checkpoint", metavar="SECONDS", min=0.0, help="Time between two checkpoints of a run.")
     ] = 30.0,
@@ -48,29 +43,25 @@ def sweep(
     The exit status is 0 when all runs are finished, 1 when some failed (the last lines say why; the next start tries them
     again), 130 or 143 when it was stopped by Ctrl-C or SIGTERM.
     """
-    from noregret.runs.backends.job import Context
-    from noregret.runs.progress import Progress
-    from noregret.runs.schedule import default_workers
-    from noregret.runs.schedule import sweep as play
-    from noregret.runs.signals import stopping
+    from noregret._system.cores import available_cores
+    from noregret.runs import How, play
     from noregret.store import Store
     from noregret.sweeps import spec as specs
 
     plan = specs.read(spec)
-    context = Context(Store(out), workers or default_workers(), checkpoint, tuple(log or ()), plan.imports, address)
     if dry_run:
         from noregret.sweeps.estimate import estimate
 
-        _announce(estimate(plan.keys, context.store, context.workers), context.workers, out)
+        at_once = workers or available_cores()
+        _announce(estimate(plan.keys, Store(out), at_once), at_once, out)
         return
-    with stopping(context.stop) as wish:
-        progress = Progress(len(plan.keys), sum(key.episodes for key in plan.keys))
-        summary = play(plan.keys, context, backend, progress)
-    _conclude(summary, out)
-    if wish.number is not None:
-        say(f"stopped: {summary.left:,} runs are left; the same command goes on from their checkpoints")
-        raise typer.Exit(128 + wish.number)
-    if summary.failed:
+    how = How(out, fresh, backend, address, workers, checkpoint, tuple(log or ()), plan.imports, "log")
+    sitting = play(plan.keys, how)
+    _conclude(sitting.summary, out)
+    if sitting.wish.number is not None:
+        say(f"stopped: {sitting.summary.left:,} runs are left; the same command goes on from their checkpoints")
+        raise typer.Exit(128 + sitting.wish.number)
+    if sitting.summary.failed:
         raise typer.Exit(1)
 
 

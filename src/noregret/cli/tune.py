@@ -30,23 +30,18 @@ def tune(
     preset: arg.Preset = "practical",
     slater_gap: arg.SlaterGap = None,
     settings: arg.Settings = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the search and its runs are kept.")] = Path(
-        "tuning"
-    ),
-    workers: Annotated[
-        int | None, typer.Option("--workers", "-w", parser=arg.whole, metavar="N", help="Runs at once; all cores by default.")
-    ] = None,
+    out: arg.Out = Path("tuning"),
+    fresh: arg.Fresh = False,
+    backend: arg.Backend = "threads",
+    address: arg.Address = None,
+    workers: arg.Workers = None,
 ) -> None:
     """Find the parameters with the least hard regret whose hard violation stays within a limit. It can be stopped any time."""
     from noregret.report.tables import Table, number
-    from noregret.runs.backends.job import Context
-    from noregret.runs.schedule import default_workers
-    from noregret.runs.signals import stopping
-    from noregret.store import Store
     from noregret.sweeps.tune import Question, parse_range
     from noregret.sweeps.tune import tune as search
 
-    ranges = dict(parse_range(text, arg.value) for text in param)
+    ranges = dict(parse_range(text) for text in param)
     question = Question(
         tuple(problems),
         learner,
@@ -58,9 +53,7 @@ def tune(
         arg.gap(slater_gap),
         arg.settings(settings or []),
     )
-    context = Context(Store(out / "runs"), workers or default_workers())
-    with stopping(context.stop) as wish:
-        found = search(question, out, trials, context, seed)
+    found = search(question, out, trials, arg.how(out, fresh, backend, address, workers), seed)
     print = console().print
     print(f"{found.trials:,} choices judged, {found.failed:,} failed; the search and its runs are in {out}")
     if found.best is None and found.trials:
@@ -73,8 +66,8 @@ def tune(
         title = f"Best: hard regret {number(found.hard_regret)}, hard violation {number(found.hard_violation)}"
         print(Table(title, ("parameter", "value", "importance for hard regret"), rows).rich())
         print("--set " + " --set ".join(f"{name}={value}" for name, value in found.best.items()), markup=False)
-    if wish.number is not None:
+    if found.signal is not None:
         say("stopped; the same command goes on")
-        raise typer.Exit(128 + wish.number)
+        raise typer.Exit(128 + found.signal)
     if found.best is None:
         raise typer.Exit(1)

@@ -8,47 +8,31 @@ from typing import Annotated
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import STOPPED, say
+from noregret.cli.app import say, stop
 from noregret.cli.console import console
-from noregret.cli.demo import Folder, demo
+from noregret.cli.demo import demo
 
 
 @demo.command()
 def zero_violation(
-    out: Folder = Path("results/zero-violation"),
+    out: arg.Out = Path("results/zero-violation"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer episodes and trials: to see that it works.")] = False,
-    threads: arg.Threads = None,
+    fresh: arg.Fresh = False,
+    backend: arg.Backend = "threads",
+    address: arg.Address = None,
+    workers: arg.Workers = None,
 ) -> None:
     """No violation at the end: a threshold tightened as in Theorem 2, with a scale, on a doubling grid of episodes."""
-    from noregret import problems
-    from noregret._system.files import make_folder
     from noregret.experiments import zero_violation as experiment
-    from noregret.report import figures, tables
-    from noregret.report import zero_violation as report
-    from noregret.runs.runner import run
+    from noregret.experiments.zero_violation import page
+    from noregret.report import figures
 
     figures.require()
-    make_folder(out)
-    runs = {}
-    for case in experiment.CASES:
-        problem, results = problems.load(case.problem), []
-        for K in case.grid[: -experiment.QUICK_DOUBLINGS] if quick else case.grid:
-            result = run(
-                problem, experiment.LEARNER, episodes=K, trials=experiment.QUICK_TRIALS if quick else experiment.TRIALS,
-                seed=experiment.SEED, record_every=K, preset=experiment.PRESET, slater_gap="oracle", zeta="theorem",
-                zeta_scale=case.scale, threads=threads,
-            )  # fmt: skip
-            if not result.complete:
-                say(f"stopped at {case.problem}, K = {K:,}; no file was written")
-                raise typer.Exit(STOPPED)
-            results.append(result)
-        runs[case.problem] = results
-    picture, table = report.figure(runs), report.table(runs)
-    files = [
-        figures.write(picture, out / "zero-violation.png"),
-        figures.write(picture, out / "zero-violation.svg"),
-        tables.write_text(out / "zero-violation.csv", table.csv()),
-    ]
-    console().print(table.rich())
-    console().print(report.summary(runs).rich())
-    console().print(f"Written: {', '.join(map(str, files))}.")
+    sitting, results = experiment.run(quick, arg.how(out, fresh, backend, address, workers))
+    if sitting.stopped:
+        say("stopped; no file was written, the same command goes on")
+        stop()
+    files = experiment.write(results, out)
+    console().print(page.table(results).rich())
+    console().print(page.summary(results).rich())
+    console().print(f"Written: {', '.join(map(str, files))}.", markup=False)

@@ -1,1 +1,4 @@
-"""Named experiments, as data: which problem, which learner, which constants. Nothing here runs anything."""
+"""Named experiments, each a folder: its settings as data, what is made of the results, and the pages and figures.
+
+An experiment describes its runs as keys and hands them to :mod:`noregret.runs`; nothing here loops over episodes.
+"""

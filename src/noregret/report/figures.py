@@ -7,6 +7,7 @@ the eight of Okabe and Ito, which people with any kind of colour vision can tell
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -42,6 +43,16 @@ STYLE: Any = {
 }
 
 
+def available() -> bool:
+    """Whether figures can be drawn; if not, a warning says what is missing."""
+    try:
+        require()
+    except NoRegretError as error:
+        warnings.warn(f"no figure was written: {error}", stacklevel=2)
+        return False
+    return True
+
+
 def require() -> None:
     """Refuse early, with the way out, when matplotlib is not installed."""
     try:
@@ -64,17 +75,23 @@ def new(rows: int, columns: int, width: float, height: float) -> tuple[Figure, A
 
 
 def write(figure: Figure, path: str | os.PathLike[str], dpi: int = 110) -> Path:
-    """Write a figure as PNG or SVG, by the end of the name; whole or not at all, and the same bytes each time."""
+    """Write a figure as PNG, SVG or PDF, by the end of the name; whole or not at all, and the same bytes each time."""
     import matplotlib as mpl
 
     kind = Path(path).suffix.lstrip(".") or "png"
-    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {"Software": "noregret"}
+    times = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    metadata: dict[str, Any] = times.get(kind, {"Software": "noregret"})
 
     def save(file: IO[bytes]) -> None:
         with mpl.rc_context(STYLE):
             figure.savefig(file, format=kind, dpi=dpi, metadata=metadata)
 
     return write_whole(path, save)
+
+
+def write_all(figure: Figure, stem: Path) -> list[Path]:
+    """Write a figure as ``stem`` with each ending: PNG, SVG and PDF."""
+    return [write(figure, stem.with_name(f"{stem.name}.{kind}")) for kind in ("png", "svg", "pdf")]
 
 
 def band(

@@ -11,7 +11,7 @@ import io
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -198,6 +198,14 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         file.write(text.encode())
 
     return write_whole(path, write)
+
+
+def without_speed(table: Table) -> Table:
+    """The same table without times, for files: these are the same bytes whenever and wherever the runs were played."""
+    kept = [i for i, column in enumerate(table.columns) if column != "episodes/s"]
+    return replace(
+        table, columns=tuple(table.columns[i] for i in kept), rows=tuple(tuple(row[i] for i in kept) for row in table.rows)
+    )
 
 
 def _csv(rows: Iterable[Iterable[Any]]) -> str:

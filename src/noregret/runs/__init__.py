@@ -3,6 +3,7 @@
 Only this folder plays episodes of a known problem; nothing here draws figures or prints tables.
 """
 
-from noregret.runs.runner import run
+from noregret.runs.keys import Ask
+from noregret.runs.runner import How, play, run
 
-__all__ = ["run"]
+__all__ = ["Ask", "How", "play", "run"]

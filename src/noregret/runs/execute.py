@@ -1,4 +1,4 @@
-"""One run, from the store's checkpoint to the store's folder.
+"""One run, from the store's checkpoint to the store.
 
 The run is held by a lock, taken up from its last whole checkpoint, played block by block, and put in its place by one rename.
 Between blocks it looks whether it should stop (then it leaves a checkpoint) and whether a checkpoint is due, by a clock that
@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,27 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from noregret.errors import FileError, one_line
-from noregret.oracle.starts import tightened_value
+from noregret.errors import FileError, InputError, one_line
 from noregret.results import named_curves, record_grid
-from noregret.runs.linear import LinearTrial
 from noregret.runs.loggers import Loggers
+from noregret.runs.prepare import Prepared, prepared
 from noregret.runs.provenance import provenance
-from noregret.runs.runner import Trial, blocks
-from noregret.runs.worlds import World, world
-from noregret.store import Checkpoints, RunKey, Store
+from noregret.runs.trial import TableTrial, Trial
+from noregret.store import RunKey, Store
 
 #: Seconds between checkpoints.
 CHECKPOINT_SECONDS = 30.0
 #: A checkpoint that took t seconds is followed by at least this many times t of playing: at most 2% go into checkpoints.
 PLAY_PER_CHECKPOINT = 50.0
-#: Curves of more bytes than this are appended to, not written again at each checkpoint.
-LONG_CURVES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a run: "done", "there" (it was finished before), "busy" (held by another), "stopped" or "failed"."""
+class Ending:
+    """How a sitting with a run ended: "done", "there" (finished before), "busy" (held by another), "stopped" or "failed"."""
 
     id: str
     status: str
@@ -51,7 +48,16 @@ class Outcome:
 class Settings:
     """How to play: none of it changes a number.
 
-    ``write`` gets the step that puts the finished run in its place, and may call it in another thread.
+    Attributes:
+        checkpoint_seconds: time between two checkpoints.
+        block_size: episodes of a block; the clock chooses by default.
+        stop: when it is set, the run leaves a checkpoint and ends.
+        progress: is told the run and its episode after each block.
+        write: gets the step that puts the finished run in its place, and may call it in another thread.
+        loggers: names of loggers.
+        keep_policies: whether the policies that are played are kept with the run.
+        raises: whether an error of the run is raised, in place of recorded.
+        watch: is shown the trial before its first episode and after each block.
     """
 
     checkpoint_seconds: float = CHECKPOINT_SECONDS
@@ -60,78 +66,79 @@ class Settings:
     progress: Callable[[str, int], None] = lambda id, episodes: None
     write: Callable[[Callable[[], None]], object] = lambda finish: finish()
     loggers: tuple[str, ...] = ()
+    keep_policies: bool = False
+    raises: bool = False
+    watch: Callable[[Trial], None] | None = None
 
 
-def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Outcome:
+def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Ending:
     """Play a run unless it is finished or held by another; errors of the run are recorded, those of the disk are raised."""
     settings = settings or Settings()
     if store.whole(key.id):
-        return Outcome(key.id, "there")
+        return Ending(key.id, "there")
     with ExitStack() as held:
         if not held.enter_context(store.lock(key.id)):
-            return Outcome(key.id, "busy")
+            return Ending(key.id, "busy")
         if store.finished(key.id):  # by another, between the two lines above
             store.tidy(key.id)
-            return Outcome(key.id, "there")
-        begin, sitting = time.monotonic(), datetime.now(UTC)
+            return Ending(key.id, "there")
+        sitting = datetime.now(UTC)
         try:
-            home = world(key.problem)
-            trial = home.start(key)
-            checkpoints = Checkpoints(store.work(key.id))
-            before = _resume(trial, checkpoints)
+            home = prepared(key)
+            checkpoints = store.checkpoints(key.id)
+            trial, before = _take_up(home, key, checkpoints, settings)
+            begin = time.monotonic()
             before["started"] = before["started"] or sitting.isoformat(timespec="seconds")
             first, kernel = trial.k, trial.seconds
-            finished = _play(key, trial, checkpoints, before, begin, store, settings)
+            finished = _play(trial, checkpoints, before, begin, store, settings)
         except FileError:
             raise
         except Exception as error:
+            if settings.raises:
+                raise
             line = one_line(error)
             store.fail(key, {"error": line, "traceback": traceback.format_exc(), "when": sitting.isoformat(), **provenance()})
-            return Outcome(key.id, "failed", line)
-        outcome = Outcome(key.id, "done" if finished else "stopped", "", trial.k - first, trial.seconds - kernel)
+            return Ending(key.id, "failed", line)
+        ending = Ending(key.id, "done" if finished else "stopped", "", trial.k - first, trial.seconds - kernel)
         if not finished:
-            return outcome
-        seconds = before["seconds"] + time.monotonic() - begin
-        record = _record(key, home, trial, seconds, before["started"], before["sittings"] + 1)
-        curves = {
-            "episodes": record_grid(len(trial.curves), trial.every, trial.episodes),
-            **named_curves(trial.curves, trial.problem.n_constraints),
-        }
+            return ending
+        times = {"started": before["started"], "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+        times |= {"sittings": before["sittings"] + 1, "seconds": before["seconds"] + time.monotonic() - begin}
+        entries = record(home, trial) | times | {"kernel_seconds": trial.seconds, "threads": 1} | provenance()
+        curves = curves_of(trial)
         release = held.pop_all()
 
         def finish() -> None:
             with release:
-                store.write(key, record, curves)
+                store.write(key, entries, curves)
 
         settings.write(finish)
-        return outcome
+        return ending
 
 
-def _play(
-    key: RunKey,
-    trial: Trial | LinearTrial,
-    checkpoints: Checkpoints,
-    before: dict[str, Any],
-    begin: float,
-    store: Store,
-    settings: Settings,
-) -> bool:
+def _play(trial: Trial, checkpoints: Any, before: dict[str, Any], begin: float, store: Store, settings: Settings) -> bool:
     """Play to the end, or until told to stop; then a checkpoint is left and the answer is False."""
     due = time.monotonic() + settings.checkpoint_seconds
+    key = trial.key
 
     def save() -> float:
         started = time.monotonic()
-        spent = before["seconds"] + started - begin
-        _save(trial, checkpoints, before | {"seconds": spent, "sittings": before["sittings"] + 1})
+        arrays, meta, growing = trial.state()
+        spent = {"seconds": before["seconds"] + started - begin, "sittings": before["sittings"] + 1}
+        checkpoints.save(trial.k, arrays, before | spent | meta, growing)
         ended = time.monotonic()
         return ended + max(settings.checkpoint_seconds, PLAY_PER_CHECKPOINT * (ended - started))
 
     with Loggers(settings.loggers, store.folder / "logs", key) as log:
         log(trial)
         settings.progress(key.id, trial.k)
-        for k in blocks(trial, settings.block_size):
+        if settings.watch is not None:
+            settings.watch(trial)
+        for k in trial.blocks(settings.block_size):
             log(trial)
             settings.progress(key.id, k)
+            if settings.watch is not None:
+                settings.watch(trial)
             if k == trial.episodes:
                 break
             if settings.stop.is_set():
@@ -142,63 +149,61 @@ def _play(
     return True
 
 
-# --- a trial to a checkpoint and back -----------------------------------------------------------------------------
+def _take_up(home: Prepared, key: RunKey, checkpoints: Any, settings: Settings) -> tuple[Trial, dict[str, Any]]:
+    """The trial where its last whole checkpoint left it, compiled, and what earlier sittings took.
 
-
-def _save(trial: Trial | LinearTrial, checkpoints: Checkpoints, meta: Mapping[str, Any]) -> None:
-    learner = trial.learner
-    arrays = {f"learner.{name}": array for name, array in learner.state().items()}
-    arrays |= {"sums": trial.sums, "curves": trial.curves[: trial.recorded]}
-    streams = [stream.bit_generator.state for stream in trial.streams]
-    growing = {f"learner.{name}": grown for name, grown in learner.append_only().items()}
-    if arrays["curves"].nbytes > LONG_CURVES:
-        growing["curves"] = (0, trial.recorded)
-    checkpoints.save(trial.k, arrays, dict(meta) | {"streams": streams, "kernel_seconds": trial.seconds}, growing)
-
-
-def _resume(trial: Trial | LinearTrial, checkpoints: Checkpoints) -> dict[str, Any]:
-    """Put a trial where its last whole checkpoint left it; what earlier sittings took."""
-    found = checkpoints.load()
+    A checkpoint that does not fit, of another version's learner, is named in a warning, and the run starts again.
+    """
+    begun = {"seconds": 0.0, "sittings": 0, "started": None}
+    trial, found = _fresh(home, key, settings), checkpoints.load()
     if found is None:
-        return {"seconds": 0.0, "sittings": 0, "started": None}
+        return trial, begun
     k, arrays, meta = found
-    trial.learner.restore({name.removeprefix("learner."): a for name, a in arrays.items() if name.startswith("learner.")})
-    trial.sums[:] = arrays["sums"]
-    trial.curves[: len(arrays["curves"])] = arrays["curves"]
-    for stream, state in zip(trial.streams, meta["streams"], strict=True):
-        stream.bit_generator.state = state
-    trial.k, trial.seconds = k, meta["kernel_seconds"]
-    return {name: meta[name] for name in ("seconds", "sittings", "started")}
+    try:
+        trial.restore(k, arrays, meta)
+        return trial, {name: meta[name] for name in begun}
+    except (InputError, KeyError, ValueError, TypeError) as error:
+        warnings.warn(f"run {key.id}: its checkpoint does not fit, the run starts again: {one_line(error)}", stacklevel=2)
+        checkpoints.forget()
+        return _fresh(home, key, settings), begun
 
 
-def _record(
-    key: RunKey, home: World, trial: Trial | LinearTrial, seconds: float, started: str, sittings: int
-) -> dict[str, Any]:
-    """Everything about a finished run beside its curves."""
-    learner, begins = trial.learner, trial.starts if isinstance(trial, Trial) else None
-    optimum = home.optimum if begins is None else begins.optimum
-    zeta = learner.constants.get("zeta", 0.0)
-    last = named_curves(trial.curves[-1], trial.problem.n_constraints)
-    gap = optimum.slater_gap if key.slater_gap == "oracle" else key.slater_gap
+def _fresh(home: Prepared, key: RunKey, settings: Settings) -> Trial:
+    trial = home.start(key)
+    if settings.keep_policies and isinstance(trial, TableTrial):
+        trial.keep_policies()
+    trial.compile()
+    return trial
+
+
+def curves_of(trial: Trial) -> dict[str, Any]:
+    """The curves so far by name, with the policies that were played where they are kept."""
+    n = trial.recorded
+    curves = {
+        "episodes": record_grid(n, trial.every, trial.episodes),
+        **named_curves(trial.curves[:n], trial.problem.n_constraints),
+    }
+    kept = getattr(trial, "kept", None)
+    return curves if kept is None else curves | {"kept": kept}
+
+
+def record(home: Prepared, trial: Trial) -> dict[str, Any]:
+    """Everything about a run beside its curves, times and machine."""
+    learner, key, problem = trial.learner, trial.key, trial.problem
+    best = home.best(key)
+    last = named_curves(trial.curves[-1], problem.n_constraints)
     return {
         "last": {name: np.asarray(value).tolist() for name, value in last.items()},
         "constants": dict(learner.constants),
         "explain": dict(learner.explain),
-        "constraints": list(trial.problem.constraint_names),
-        "thresholds": trial.problem.b.tolist(),
-        "horizon": trial.problem.horizon,
-        "evaluated": "at records" if isinstance(trial, LinearTrial) else "every episode",
-        "optimal_value": optimum.value,
-        "tightened_value": home.tightened(zeta) if begins is None else tightened_value(begins.problem, optimum, zeta, begins),
+        "constraints": list(problem.constraint_names),
+        "thresholds": problem.b.tolist(),
+        "horizon": problem.horizon,
+        "evaluated": trial.evaluated,
+        "optimal_value": best.value,
+        "tightened_value": home.tightened(key, learner.constants.get("zeta", 0.0)),
         "notes": learner.notes(),
-        "optimal_dual": optimum.dual.tolist(),
-        "slater_gap": optimum.slater_gap,
-        "slater_gap_used": gap,
-        "started": started,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sittings": sittings,
-        "seconds": seconds,
-        "kernel_seconds": trial.seconds,
-        "threads": 1,
-        **provenance(),
+        "optimal_dual": best.dual.tolist(),
+        "slater_gap": best.slater_gap,
+        "slater_gap_used": best.slater_gap if key.slater_gap == "oracle" else key.slater_gap,
     }

@@ -1,27 +1,24 @@
-"""How far a sweep is: one line that is drawn again in a terminal, plain lines now and then in a log."""
+"""How far runs are: what was played, what is left, how fast. The words beside the bar, and plain lines for a log."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import TextIO
 
-#: Seconds between two plain lines, and between two drawings in a terminal.
-LOG_SECONDS, DRAW_SECONDS = 10.0, 0.25
+#: Seconds between two plain lines.
+LOG_SECONDS = 10.0
 
 
-class Progress:
-    """Counts runs and episodes; ``show`` is cheap and may be called often. ``note`` may be called from any thread."""
+class Tally:
+    """Counts runs and episodes. ``note`` may be called from any thread."""
 
-    def __init__(self, runs: int, episodes: int, stream: TextIO | None = None, quiet: bool = False) -> None:
+    def __init__(self, runs: int, episodes: int) -> None:
         self.runs, self.episodes = runs, episodes
-        self.done = self.there = self.failed = 0
-        self._stream = stream or sys.stderr
-        self._terminal = self._stream.isatty()
-        self._quiet = quiet
+        self.finished = self.failed = 0
         self._begin = time.monotonic()
-        self._due = self._begin if self._terminal else self._begin + LOG_SECONDS
         self._first: dict[str, int] = {}
         self._now: dict[str, int] = {}
         self._settled = self._played = 0
@@ -42,36 +39,41 @@ class Progress:
             self._played += played
 
     @property
+    def episodes_done(self) -> int:
+        """Episodes behind us, those of earlier sittings included."""
+        with self._lock:
+            return self._settled + sum(self._now.values())
+
+    @property
     def rate(self) -> float:
         """Episodes a second since the start."""
         with self._lock:
             under_way = sum(now - self._first[id] for id, now in self._now.items())
             return (self._played + under_way) / max(time.monotonic() - self._begin, 1e-9)
 
+    def words(self) -> str:
+        """``12 of 40 runs done, 1 failed``."""
+        return f"{self.finished:,} of {self.runs:,} runs done" + (f", {self.failed:,} failed" if self.failed else "")
+
     def line(self) -> str:
         """``12 of 40 runs done, 1 failed, 27 left; 231,000 episodes/s; 0:03:12 left``."""
-        finished = self.done + self.there
-        left = self.runs - finished - self.failed
-        rate = self.rate
-        with self._lock:
-            remaining = self.episodes - self._settled - sum(self._now.values())
-        text = f"{finished:,} of {self.runs:,} runs done, {self.failed:,} failed, {left:,} left; {rate:,.0f} episodes/s"
+        left, rate = self.runs - self.finished - self.failed, self.rate
+        remaining = self.episodes - self.episodes_done
+        text = f"{self.finished:,} of {self.runs:,} runs done, {self.failed:,} failed, {left:,} left; {rate:,.0f} episodes/s"
         return text + (f"; {clock(remaining / rate)} left" if rate > 0 and left else "")
 
-    def show(self, force: bool = False) -> None:
-        """Draw or write the line when it is time."""
-        now = time.monotonic()
-        if self._quiet or (now < self._due and not force):
-            return
-        self._due = now + (DRAW_SECONDS if self._terminal else LOG_SECONDS)
-        self._stream.write(f"\r\x1b[K{self.line()}" if self._terminal else f"{self.line()}\n")
-        self._stream.flush()
 
-    def close(self) -> None:
-        """Leave the terminal with an empty line for what comes next."""
-        if self._terminal and not self._quiet:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
+def log_lines(tally: Tally, stream: TextIO | None = None) -> Callable[[int, str], None]:
+    """What writes a plain line now and then, in place of a bar, where standard error is a file."""
+    due = time.monotonic() + LOG_SECONDS
+
+    def show(done: int, note: str = "") -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + LOG_SECONDS
+            print(tally.line(), file=stream or sys.stderr, flush=True)
+
+    return show
 
 
 def clock(seconds: float) -> str:

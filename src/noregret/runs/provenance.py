@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import noregret
+from noregret._system.cores import available_cores
 from noregret.kernels.jit import source_hash
-from noregret.runs.runner import available_cores
 
 
 @cache

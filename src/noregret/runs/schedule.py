@@ -1,20 +1,22 @@
-"""Play many runs: what is finished is left alone, what another holds is waited for, what raises does not stop the rest."""
+"""The one scheduler: what is finished is left alone, what another holds is waited for, what raises does not stop the rest."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Literal
 
 from noregret._system.files import make_folder
+from noregret._system.progress import Progress, bar
 from noregret.errors import FileError, unknown_name
 from noregret.runs import loggers
 from noregret.runs.backends.job import Context
-from noregret.runs.execute import Outcome
-from noregret.runs.progress import Progress
-from noregret.runs.runner import available_cores
-from noregret.store import RunKey, Store
+from noregret.runs.execute import Ending
+from noregret.runs.progress import Tally, log_lines
+from noregret.store import MemoryStore, RunKey, Store
 
 #: Where runs can be played: the module of each, with a function ``play``.
 BACKENDS = {"threads": "threads", "processes": "processes", "ray": "on_ray", "dask": "on_dask"}
@@ -24,7 +26,7 @@ LOOK_AGAIN = 0.5
 
 @dataclass
 class Summary:
-    """What a sweep came to: runs played now, there before, failed (with the error), and not finished."""
+    """What a sitting came to: runs played now, there before, failed (with the error), and not finished."""
 
     runs: int
     done: int = 0
@@ -47,81 +49,98 @@ class Summary:
         return sorted(grouped.items(), key=lambda pair: -len(pair[1]))
 
 
-def sweep(
+def schedule(
     keys: Sequence[RunKey],
     context: Context,
     backend: str = "threads",
-    progress: Progress | None = None,
+    progress: Progress | Literal["log"] = False,
+    tell: Callable[[RunKey, Ending], None] = lambda key, ending: None,
 ) -> Summary:
-    """Play runs until all are finished or failed, or ``context.stop`` is set. An error of the disk ends it, as FileError."""
+    """Play runs until all are finished or failed, or ``context.stop`` is set.
+
+    Args:
+        keys: the runs.
+        context: where they are kept, and how they are played.
+        backend: a name of :data:`BACKENDS`.
+        progress: whether a bar is shown, or what is told how many episodes are done; "log" writes plain lines where standard
+            error is no terminal.
+        tell: is told each run that is through, in the order in which they end.
+
+    Raises:
+        FileError: the disk cannot be written; what is finished stays.
+    """
     if backend not in BACKENDS:
         raise unknown_name("backend", backend, BACKENDS)
     loggers.check(context.loggers)
     context.store.clean()
-    play: Callable[..., Iterator[Outcome]] = import_module(f"noregret.runs.backends.{BACKENDS[backend]}").play
+    play: Callable[..., Iterator[Ending]] = import_module(f"noregret.runs.backends.{BACKENDS[backend]}").play
     begin, summary = time.monotonic(), Summary(len(keys))
     todo = {key.id: key for key in keys}
-    progress = progress or Progress(len(keys), sum(key.episodes for key in keys), quiet=True)
-    context.progress = progress.note
+    tally = Tally(len(todo), sum(key.episodes for key in todo.values()))
+    context.progress = tally.note
+    shown: Progress = None if progress == "log" else progress
+    if progress == "log" and not sys.stderr.isatty():
+        shown = log_lines(tally)
 
-    def take(outcome: Outcome) -> None:
-        summary.episodes += outcome.episodes
-        summary.kernel_seconds += outcome.kernel_seconds
-        if outcome.status in ("busy", "stopped"):
+    def take(ending: Ending) -> None:
+        summary.episodes += ending.episodes
+        summary.kernel_seconds += ending.kernel_seconds
+        if ending.status in ("busy", "stopped"):
             return
-        key = todo.pop(outcome.id)
-        if outcome.status == "failed":
-            summary.failed[outcome.id] = outcome.error
-        elif outcome.status == "done":
-            summary.done += 1
-        elif outcome.status == "there":
-            summary.there += 1
-        progress.done, progress.there, progress.failed = summary.done, summary.there, len(summary.failed)
-        progress.settle(outcome.id, key.episodes, outcome.episodes)
-        progress.show()
+        key = todo.pop(ending.id)
+        if ending.status == "failed":
+            summary.failed[ending.id] = ending.error
+        summary.done += ending.status == "done"
+        summary.there += ending.status == "there"
+        tally.finished, tally.failed = summary.done + summary.there, len(summary.failed)
+        tally.settle(ending.id, key.episodes, ending.episodes)
+        tell(key, ending)
 
-    for id in [id for id in todo if context.store.whole(id)]:
-        take(Outcome(id, "there"))
-    if todo:
-        make_folder(context.store.folder)
-    try:
-        while todo and not context.stop.is_set():
-            for outcome in play(list(todo.values()), context, progress.show):
-                if outcome.status == "done":
-                    _visible(context.store, outcome.id)
-                take(outcome)
-            if todo and not context.stop.is_set():
-                _wait_for_others(todo, context, take, progress)
-    except FileError as error:
-        finished = len(context.store.ids())
-        raise FileError(f"{error} ({finished:,} finished runs are untouched; start again to go on)") from None
-    finally:
-        progress.close()
-        summary.seconds = time.monotonic() - begin
+    with bar(tally.episodes, shown) as show:
+
+        def tick() -> None:
+            try:
+                if tally.episodes_done:
+                    show(tally.episodes_done, tally.words() if len(keys) > 1 else "")
+            except KeyboardInterrupt:  # as Ctrl-C
+                context.stop.set()
+
+        for id in [id for id in todo if context.store.whole(id)]:
+            take(Ending(id, "there"))
+        if todo and not isinstance(context.store, MemoryStore):
+            make_folder(context.store.folder)
+        try:
+            while todo and not context.stop.is_set():
+                for ending in play(list(todo.values()), context, tick):
+                    if ending.status == "done" and not context.store.has(ending.id):
+                        raise FileError(
+                            f"{context.store.path(ending.id)}: a worker wrote the run, but it is not here; workers need a "
+                            f"folder they all share"
+                        )
+                    take(ending)
+                if todo and not context.stop.is_set():
+                    _wait_for_others(todo, context, take, tick)
+        except FileError as error:
+            finished = len(context.store.ids())
+            raise FileError(f"{error} ({finished:,} finished runs are untouched; start again to go on)") from None
+        finally:
+            summary.seconds = time.monotonic() - begin
     return summary
 
 
-def default_workers() -> int:
-    """Runs at once on this machine."""
-    return available_cores()
-
-
-def _wait_for_others(todo: dict[str, RunKey], context: Context, take: Callable[[Outcome], None], progress: Progress) -> None:
+def _wait_for_others(
+    todo: dict[str, RunKey], context: Context, take: Callable[[Ending], None], tick: Callable[[], None]
+) -> None:
     """Return when some run that another process held is finished by it, or is free to be played by us."""
     store: Store = context.store
     while not context.stop.wait(LOOK_AGAIN):
-        progress.show()
+        tick()
         finished = [id for id in todo if store.whole(id)]
         for id in finished:
-            take(Outcome(id, "there"))
+            take(Ending(id, "there"))
         for id in todo:
             with store.lock(id) as free:
                 if free:
                     return
         if finished:
             return
-
-
-def _visible(store: Store, id: str) -> None:
-    if not store.path(id).exists():
-        raise FileError(f"{store.path(id)}: a worker wrote the run, but it is not here; workers need a folder they all share")

@@ -16,6 +16,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,6 +88,11 @@ class Checkpoints:
             return k, arrays, meta
         self._segments = {}
         return None
+
+    def forget(self) -> None:
+        """Remove all checkpoints of the run."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._segments = {}
 
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("checkpoint-*.bin"))

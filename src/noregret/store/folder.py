@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from noregret._system.files import ensure_folder, hold, sync_folder, write_whole
 from noregret.errors import DamagedError, FileError, InputError
+from noregret.store.checkpoints import Checkpoints
 from noregret.store.identity import DIGITS, RunKey, decode, encode
 
 _ID = re.compile(rf"[0-9a-f]{{{DIGITS}}}")
@@ -74,6 +75,21 @@ class Store:
     def work(self, id: str) -> Path:
         """The folder of a run's checkpoints."""
         return self.folder / ".work" / id
+
+    def checkpoints(self, id: str) -> Checkpoints:
+        """The checkpoints of a run, for whoever holds its lock."""
+        return Checkpoints(self.work(id))
+
+    def has(self, id: str) -> bool:
+        """Whether a finished run is here; its files are checked when they are read."""
+        return self.path(id).exists()
+
+    def forget(self, id: str) -> None:
+        """Remove a run, finished or not, unless another process holds it."""
+        with self.lock(id) as free:
+            if free:
+                shutil.rmtree(self.path(id), ignore_errors=True)
+                self.tidy(id)
 
     def ids(self) -> list[str]:
         """All finished runs (their files are checked when they are read)."""
@@ -210,6 +226,11 @@ def seal(entries: Mapping[str, Any]) -> bytes:
     body = ("{\n" + ",\n".join(lines) + "\n}").encode()  # a line an entry; indent= would leave the quick encoder
     digest = hashlib.sha256(body).hexdigest()
     return body[: -len(b"\n}")] + f',\n "sha256": "{digest}"\n}}\n'.encode()
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """The entries of a file that :func:`seal` made; DamagedError when it is not what was written."""
+    return _unseal(path, _bytes(path))
 
 
 def _unseal(path: Path, data: bytes) -> dict[str, Any]:

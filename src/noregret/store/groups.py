@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,19 +27,38 @@ class Group:
 
     def result(self) -> RunResult:
         """All runs as one result, a trial a run; reads and checks the curves."""
-        first = self.runs[0].record
-        curves = [run.curves() for run in self.runs]
-        stacked: dict[str, Any] = {name: np.stack([c[name] for c in curves]) for name in curves[0] if name != "episodes"}
-        signed = stacked.pop("signed_violations")
-        return RunResult(
-            problem=self.key.problem, learner=self.key.learner, preset=self.key.preset, constants=first["constants"],
-            explain=first["explain"], seed=self.key.seed, episodes=curves[0]["episodes"],
-            violations=np.maximum(signed, 0.0), **stacked, optimal_value=first["optimal_value"],
-            tightened_value=first["tightened_value"], optimal_dual=np.array(first["optimal_dual"]),
-            slater_gap=first["slater_gap"], slater_gap_used=first["slater_gap_used"], episodes_requested=self.key.episodes,
-            seconds=sum(run.record["seconds"] for run in self.runs),
-            kernel_seconds=sum(run.record["kernel_seconds"] for run in self.runs), threads=1, trials_requested=len(self.runs),
-        )  # fmt: skip
+        return collect(self.key, [(run.record, run.curves()) for run in self.runs])
+
+
+def collect(
+    key: RunKey, parts: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], requested: int | None = None
+) -> RunResult:
+    """Lay the curves of trials side by side; where some are shorter, as many trials as make the largest table.
+
+    Args:
+        key: the key of the first trial.
+        parts: the record and the curves of each trial.
+        requested: how many trials were asked for; by default as many as there are.
+    """
+    lengths = [len(curves["episodes"]) for _, curves in parts]
+    n = max(lengths, key=lambda length: length * sum(other >= length for other in lengths))
+    whole = [(record, curves) for (record, curves), length in zip(parts, lengths, strict=True) if length >= n]
+    first = whole[0][0]
+    stacked: dict[str, Any] = {
+        name: np.stack([curves[name][:n] for _, curves in whole]) for name in whole[0][1] if name not in ("episodes", "kept")
+    }
+    signed = stacked.pop("signed_violations")
+    return RunResult(
+        problem=key.problem, learner=key.learner, preset=first.get("preset", key.preset), constants=dict(first["constants"]),
+        explain=dict(first["explain"]), seed=key.seed, episodes=whole[0][1]["episodes"][:n],
+        violations=np.maximum(signed, 0.0), **stacked, optimal_value=first["optimal_value"],
+        tightened_value=first["tightened_value"], optimal_dual=np.array(first["optimal_dual"]),
+        slater_gap=first["slater_gap"], slater_gap_used=first["slater_gap_used"], episodes_requested=key.episodes,
+        seconds=sum(record["seconds"] for record, _ in whole),
+        kernel_seconds=sum(record["kernel_seconds"] for record, _ in whole), threads=1,
+        trials_requested=len(parts) if requested is None else requested,
+        notes={name: np.array([record["notes"][name] for record, _ in whole]) for name in first.get("notes", {})},
+    )  # fmt: skip
 
 
 def group(runs: Iterable[StoredRun]) -> list[Group]:

@@ -6,8 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from noregret.runs.runner import blocks
-from noregret.runs.worlds import world
+from noregret.runs.prepare import prepared
 from noregret.store import RunKey, Store
 
 #: Seconds of play for each problem and learner.
@@ -29,7 +28,7 @@ class Estimate:
 
 def estimate(keys: Sequence[RunKey], store: Store, workers: int) -> Estimate:
     """Measure each pair of problem and learner for a moment and count."""
-    todo = [key for key in keys if not store.path(key.id).exists()]
+    todo = [key for key in keys if not store.has(key.id)]
     rates: dict[tuple[str, str], float] = {}
     seconds, size = 0.0, 0
     for key in todo:
@@ -38,18 +37,17 @@ def estimate(keys: Sequence[RunKey], store: Store, workers: int) -> Estimate:
             rates[pair] = _pilot(key)
         seconds += key.episodes / rates[pair]
         points = -(-key.episodes // key.record_every)
-        curves = points * 8 * (3 + 3 * world(key.problem).problem.n_constraints)
+        curves = points * 8 * (3 + 3 * prepared(key).problem.n_constraints)
         size += RECORD + -(-(curves + 1500) // UNIT) * UNIT + UNIT  # the folder itself takes a unit
     return Estimate(len(keys), len(keys) - len(todo), seconds / max(1, min(workers, len(todo))), size, rates)
 
 
 def _pilot(key: RunKey) -> float:
     """Episodes a second, compilation aside; of the first episodes, so a learner that slows down takes longer."""
-    home = world(key.problem)
-    home.start(key).advance(1)  # compiles, or loads the compiled code
-    trial = home.start(replace(key, trial=0))
+    trial = prepared(key).start(replace(key, trial=0))
+    trial.compile()
     begin = time.monotonic()
-    for _ in blocks(trial):
+    for _ in trial.blocks():
         if time.monotonic() - begin > PILOT_SECONDS:
             break
     return trial.k / max(trial.seconds, 1e-9)

@@ -32,8 +32,8 @@ from typing import Any
 
 from noregret import learners
 from noregret.errors import FileError, InputError, one_line, unknown_name
-from noregret.runs.runner import FIXED_POLICIES
-from noregret.runs.worlds import world
+from noregret.runs.keys import make_key
+from noregret.runs.prepare import FIXED_POLICIES, prepare, prepared
 from noregret.store import RunKey, usual_grid
 
 _TOP = ("episodes", "record_every", "seeds", "trials", "starts", "problems", "imports", "learners")
@@ -92,11 +92,11 @@ class _Reader:
         for text in problems:
             home = self.world(text)
             for path, options in combinations:
-                common = {"problem": home.name, "problem_hash": home.hash, "episodes": episodes, "record_every": every}
+                common: dict[str, Any] = {"episodes": episodes, "record_every": every}
                 common |= {"starts": top["starts"]} if "starts" in top else {}
-                self.makes(path, RunKey(**common, **options))
+                self.makes(path, make_key(home, **common, **options))
                 for seed, trial in itertools.product(seeds, range(trials)):
-                    key = RunKey(**common, **options, seed=seed, trial=trial)
+                    key = make_key(home, **common, **options, seed=seed, trial=trial)
                     keys[key.id] = key
         return Plan(tuple(keys.values()), tuple(imports))
 
@@ -126,7 +126,7 @@ class _Reader:
 
     def world(self, text: str) -> Any:
         try:
-            home = world(text)
+            home = prepare(text)
         except Exception as error:
             raise self.wrong(("problems",), one_line(error), text) from error
         try:
@@ -138,7 +138,7 @@ class _Reader:
     def makes(self, path: tuple[Any, ...], key: RunKey) -> None:
         """Make the learner once."""
         try:
-            world(key.problem).start(key)
+            prepared(key).start(key)
         except Exception as error:
             # The message names the entry at fault where there is one; its line says more than that of the learner.
             entry, said = self.top["learners"][path[1]], one_line(error)

@@ -2,30 +2,30 @@
 
 A trial of the search is a choice of parameters; it is judged by the runs of some problems and seeds, which are stored like
 those of any sweep. Its value is the mean of hard regret at the last episode over all of them, its violation the mean of hard
-violation on the problem where that is worst. The search itself is a journal on the disk: stopped and started again, it goes
-on, and no run is played twice. A search is told apart by all that decides a value and by its ranges; the limit may change. One
-process at a time works on a search. Of its trials in Optuna's state FAIL those that failed carry the error; the others were
-interrupted, and their choice was put in line again.
+violation on the problem where that is worst. Every judged choice is kept in a file with a seal, ``study-<id>.json``: stopped or
+killed and started again, the search goes on, no run is played twice, and the answer is the same. A search is told apart by all
+that decides a value and by its ranges; the limit may change. One process at a time works on a search.
 """
 
 from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from noregret._system.files import hold, make_folder
-from noregret.errors import FileError, InputError, NoRegretError
-from noregret.runs.backends.job import Context
-from noregret.runs.schedule import sweep
-from noregret.runs.worlds import world
-from noregret.store import RunKey, Store, usual_grid
+from noregret._system.files import hold, make_folder, write_whole
+from noregret._system.text import value
+from noregret.errors import DamagedError, FileError, InputError, NoRegretError
+from noregret.runs import How, play
+from noregret.runs.keys import make_key
+from noregret.runs.prepare import prepare, prepared
+from noregret.store import RunKey, encode, read_sealed, seal, usual_grid
 
 #: Choices drawn at random before the model of the search is used.
 RANDOM_FIRST = 10
@@ -45,6 +45,15 @@ class Range:
         """Some value of it."""
         return self.choices[0] if self.choices else int(self.low) if self.whole else self.low
 
+    def space(self, optuna: Any) -> Any:
+        """The same for Optuna."""
+        kinds = optuna.distributions
+        if self.choices:
+            return kinds.CategoricalDistribution(self.choices)
+        if self.whole:
+            return kinds.IntDistribution(int(self.low), int(self.high), log=self.log)
+        return kinds.FloatDistribution(self.low, self.high, log=self.log)
+
     def suggest(self, trial: Any, name: str) -> Any:
         """Ask a trial for a value."""
         if self.choices:
@@ -54,8 +63,8 @@ class Range:
         return trial.suggest_float(name, self.low, self.high, log=self.log)
 
 
-def parse_range(text: str, value: Callable[[str], Any]) -> tuple[str, Range]:
-    """``beta=0.01:1:log``, ``frame=10:100:int``, ``cap=H,H-h+1``; ``value`` reads one entry of a list."""
+def parse_range(text: str) -> tuple[str, Range]:
+    """``beta=0.01:1:log``, ``frame=10:100:int``, ``cap=H,H-h+1``."""
     name, equals, tail = (part.strip() for part in text.partition("="))
     wrong = InputError(f"parameter {text!r}; expected name=low:high, name=low:high:log, name=low:high:int or name=a,b,c")
     if not (name and equals and tail):
@@ -92,10 +101,9 @@ class Question:
     def keys(self, params: Mapping[str, Any]) -> list[RunKey]:
         """The runs that judge a choice."""
         return [
-            RunKey(
-                world(text).name, self.learner, self.episodes, seed=seed, record_every=usual_grid(self.episodes),
+            make_key(
+                prepare(text), self.learner, episodes=self.episodes, seed=seed, record_every=usual_grid(self.episodes),
                 preset=self.preset, slater_gap=self.slater_gap, params=dict(self.fixed or {}) | dict(params),
-                problem_hash=world(text).hash,
             )
             for text in self.problems
             for seed in range(self.seeds)
@@ -109,6 +117,16 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A choice that was judged; ``error`` says why where it could not be."""
+
+    params: dict[str, Any]
+    hard_regret: float = float("nan")
+    hard_violation: float = float("nan")
+    error: str = ""
+
+
+@dataclass(frozen=True)
 class Answer:
     """The best choice, or None when none was within the limit, and what each parameter explains of hard regret."""
 
@@ -118,96 +136,130 @@ class Answer:
     hard_regret: float
     hard_violation: float
     importance: dict[str, float]
+    signal: int | None = None  # what stopped the search before its end
 
 
-def tune(question: Question, folder: Path, trials: int, context: Context, seed: int = 0) -> Answer:
-    """Search until ``trials`` choices are judged, those of earlier sittings included, or ``context.stop`` is set."""
+@dataclass
+class Search:
+    """The choices of a search so far, on the disk after each."""
+
+    path: Path
+    choices: list[Choice] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path) -> Search:
+        """What earlier sittings left. A file that is not what was written is moved aside: its runs are stored anyway."""
+        if not path.exists():
+            return cls(path)
+        try:
+            return cls(path, [Choice(**entry) for entry in read_sealed(path)["choices"]])
+        except (DamagedError, KeyError, TypeError) as error:
+            aside = path.with_suffix(".damaged")
+            path.replace(aside)
+            warnings.warn(f"{error}; moved to {aside}, the choices are judged again from their stored runs", stacklevel=2)
+            return cls(path)
+
+    def add(self, choice: Choice) -> None:
+        """Keep one more."""
+        self.choices.append(choice)
+        sealed = seal({"choices": encode([asdict(each) for each in self.choices])})
+        write_whole(self.path, lambda file: file.write(sealed))
+
+    @property
+    def judged(self) -> list[Choice]:
+        """Those that could be judged."""
+        return [choice for choice in self.choices if not choice.error]
+
+
+def tune(question: Question, folder: Path, trials: int, how: How, seed: int = 0) -> Answer:
+    """Search until ``trials`` choices are judged, those of earlier sittings included, or a signal stops it.
+
+    Args:
+        question: what is searched for.
+        folder: where the search is kept.
+        trials: choices to judge in all.
+        how: where the runs are played and kept.
+        seed: decides which choices are tried; each next one follows from it and the choices before.
+
+    Raises:
+        InputError: the question cannot be asked; nothing was run.
+        FileError: another process is at work on this search.
+    """
     optuna = _optuna()
     make_folder(folder)
     for key in question.keys({name: values.first() for name, values in question.ranges.items()}):
-        world(key.problem).start(key)  # what is wrong with the question is said now
+        prepared(key).start(key)  # what is wrong with the question is said now
     with hold(folder / f"study-{question.id}.lock") as free:
         if not free:
             raise FileError(f"{folder}: another process is at work on this search; expected one at a time")
-        return _search(optuna, _study(optuna, folder / "study.journal", question, seed), question, trials, context)
+        path = folder / f"study-{question.id}.json"
+        if how.fresh:
+            path.unlink(missing_ok=True)
+        search = Search.read(path)
+        signal = None
+        while signal is None and len(search.judged) < trials:
+            params = _next(optuna, search, question, seed)
+            choice, signal = judge(question, params, how)
+            if signal is None:
+                search.add(choice)
+            if len(search.choices) - len(search.judged) > trials + RANDOM_FIRST:
+                raise NoRegretError(f"more choices fail than are wanted; the last one: {choice.error}")
+        return answer(optuna, search, question, signal)
 
 
-def _search(optuna: Any, study: Any, question: Question, trials: int, context: Context) -> Answer:
-    states = optuna.trial.TrialState
-    for left in study.get_trials(deepcopy=False, states=(states.RUNNING,)):  # of a sitting that was killed
-        study.tell(left.number, state=states.FAIL)
-        study.enqueue_trial(left.params)
-    while not context.stop.is_set() and len(study.get_trials(deepcopy=False, states=(states.COMPLETE,))) < trials:
-        trial = study.ask()
-        params = {name: values.suggest(trial, name) for name, values in question.ranges.items()}
-        regret, violation, error = judge(question, params, context)
-        if regret is None:
-            if not context.stop.is_set():
-                trial.set_user_attr("error", error)
-                study.tell(trial, state=states.FAIL)
-                if _failed(optuna, study) > trials + RANDOM_FIRST:
-                    raise NoRegretError(f"more choices fail than are wanted; the last one: {error}")
-            continue
-        trial.set_user_attr("hard_violation", violation)
-        trial.set_user_attr("constraints", [violation - question.violation_limit])
-        study.tell(trial, regret)
-    return answer(study, question)
-
-
-def judge(question: Question, params: Mapping[str, Any], context: Context) -> tuple[float | None, float, str]:
-    """Hard regret and hard violation of a choice; (None, nan, why) when a run failed or the search was stopped."""
+def judge(question: Question, params: Mapping[str, Any], how: How) -> tuple[Choice, int | None]:
+    """A choice with its hard regret and hard violation, or why it has none; and the signal that stopped it, if one did."""
     keys = question.keys(params)
-    summary = sweep(keys, context)
-    if summary.done + summary.there < len(keys):
-        return None, float("nan"), next(iter(summary.failed.values()), "stopped")
+    sitting = play(keys, how)
+    if not sitting.finished(keys):
+        return Choice(dict(params), error=next(iter(sitting.summary.failed.values()), "stopped")), sitting.wish.number
     regrets: list[float] = []
     violations: dict[str, list[float]] = {}
     for key in keys:
-        last = Store(context.store.folder).read(key.id).record["last"]
+        last = sitting.store.read(key.id).record["last"]
         regrets.append(last["hard_regret"])
         violations.setdefault(key.problem, []).append(max(last["hard_violations"]))
-    return float(np.mean(regrets)), float(max(np.mean(each) for each in violations.values())), ""
+    worst = max(float(np.mean(each)) for each in violations.values())
+    return Choice(dict(params), float(np.mean(regrets)), worst), None
 
 
-def answer(study: Any, question: Question) -> Answer:
+def answer(optuna: Any, search: Search, question: Question, signal: int | None = None) -> Answer:
     """What the search knows now."""
-    optuna = _optuna()
-    states = optuna.trial.TrialState
-    complete = study.get_trials(deepcopy=False, states=(states.COMPLETE,))
-    failed = _failed(optuna, study)
-    within = [trial for trial in complete if trial.user_attrs["hard_violation"] <= question.violation_limit]
-    ranked = sorted(within, key=lambda t: t.value) or sorted(complete, key=lambda t: t.user_attrs["hard_violation"])
-    importance: dict[str, float] = {}
-    if len(complete) > 3 and len({trial.value for trial in complete}) > 1:
+    judged, importance = search.judged, dict[str, float]()
+    failed = len(search.choices) - len(judged)
+    if len(judged) > 3 and len({choice.hard_regret for choice in judged}) > 1:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of an interface that Optuna calls experimental
             evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-            importance = {k: float(v) for k, v in optuna.importance.get_param_importances(study, evaluator=evaluator).items()}
-    if not ranked:
-        return Answer(0, failed, None, float("nan"), float("nan"), importance)
-    top = ranked[0]
-    return Answer(
-        len(complete), failed, dict(top.params) if within else None, top.value, top.user_attrs["hard_violation"], importance
-    )
+            found = optuna.importance.get_param_importances(_study(optuna, search, question, 0), evaluator=evaluator)
+            importance = {name: float(value) for name, value in found.items()}
+    if not judged:
+        return Answer(0, failed, None, float("nan"), float("nan"), importance, signal)
+    within = [choice for choice in judged if choice.hard_violation <= question.violation_limit]
+    top = min(within, key=lambda c: c.hard_regret) if within else min(judged, key=lambda c: c.hard_violation)
+    best = dict(top.params) if within else None
+    return Answer(len(judged), failed, best, top.hard_regret, top.hard_violation, importance, signal)
 
 
-def _failed(optuna: Any, study: Any) -> int:
-    fails = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.FAIL,))
-    return sum("error" in trial.user_attrs for trial in fails)
+def _next(optuna: Any, search: Search, question: Question, seed: int) -> dict[str, Any]:
+    """The choice that follows from the choices before and the seed."""
+    trial = _study(optuna, search, question, seed + len(search.choices)).ask()
+    return {name: values.suggest(trial, name) for name, values in question.ranges.items()}
 
 
-def _study(optuna: Any, path: Path, question: Question, seed: int) -> Any:
-    try:
-        storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
-    name = f"{question.learner}, {question.episodes} episodes, {question.id}"
-    study = optuna.create_study(storage=storage, study_name=name, direction="minimize", load_if_exists=True)
+def _study(optuna: Any, search: Search, question: Question, seed: int) -> Any:
+    """The search as Optuna sees it."""
+    states = optuna.trial.TrialState
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        study.sampler = optuna.samplers.TPESampler(
-            seed=seed + len(study.get_trials(deepcopy=False)), n_startup_trials=RANDOM_FIRST, constraints_func=_constraints
-        )
+        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=RANDOM_FIRST, constraints_func=_constraints)
+    study = optuna.create_study(direction="minimize", sampler=sampler)
+    spaces = {name: values.space(optuna) for name, values in question.ranges.items()}
+    for choice in search.choices:
+        lack = [choice.hard_violation - question.violation_limit]
+        told = {} if choice.error else {"value": choice.hard_regret, "user_attrs": {"constraints": lack}}
+        state = states.FAIL if choice.error else states.COMPLETE
+        study.add_trial(optuna.trial.create_trial(params=choice.params, distributions=spaces, state=state, **told))
     return study
 
 

@@ -1,7 +1,7 @@
-"""A run of Algorithm 1, episode by episode with ``plan`` and ``observe``, and what the lemmas speak of beside it.
+"""A run of Algorithm 1, watched episode by episode, and what the lemmas speak of beside it.
 
 The numbers of the algorithm (Q, V, Y, Λ, w) are those of the compiled learner; the truth (values of π_k, of the best policy for
-each price, of π*) is the oracle's. The uniforms are those of trial 0 of ``noregret.run``, so it is the same run.
+each price, of π*) is the oracle's. It is trial 0 of the same call of ``noregret.run``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import numpy as np
 
 from noregret import oracle
 from noregret.errors import InputError
-from noregret.kernels import world as worlds
 from noregret.kernels.gram import OneHotGram
 from noregret.learners.base import Learner
 from noregret.learners.primal_dual_lsvi import PrimalDualLSVI, pace
 from noregret.problems.base import Array, TabularCMDP
-from noregret.runs.runner import make_learner
-from noregret.runs.streams import streams
+from noregret.runs import Ask, How, play
+from noregret.runs.prepare import prepared
 
 #: Differences below this are rounding.
 ROUNDING = 1e-9
@@ -70,46 +69,71 @@ def trace(problem: TabularCMDP, *, episodes: int, seed: int = 0, preset: str = "
         raise InputError(
             f"rounding is {options['rounding']!r}; expected None: the lemmas are about the soft-max, not about a net"
         )
-    opt = oracle.solve(problem)
-    learner = make_learner(problem, PrimalDualLSVI.name, opt, episodes=episodes, preset=preset, **options)
-    zeta = float(learner.constants["zeta"])
-    best = opt if zeta == 0.0 else oracle.solve(problem, tighten=zeta) if zeta <= opt.slater_gap else None
-    H, _, A = problem.r.shape
-    m, K = problem.n_constraints, episodes
-    world, (of_world, own) = worlds.compile_world(problem), streams(seed, 0)
-    scratch = worlds.scratch_for(world)
-    Y, squares, V_k, V_pi = np.zeros((K, m)), np.zeros((K, H)), np.zeros((K, 1 + m)), np.zeros((K, 1 + m))
-    alpha, norms, greedy_gap, optimism = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K)
-    held = stepwise = 0
-    to_go = np.arange(H - 1.0, -1.0, -1.0)[:, None, None] * np.log(A)
-    for k in range(K):
-        policy, state = learner.plan().policy, learner._state
-        alpha[k] = state.alpha[0] * pace(state.k[0], state.alpha_anytime)  # restarts and the estimate of γ move it
-        Y[k] = learner.dual
-        prices = np.concatenate([[1.0], Y[k]])
+    gap = options.pop("slater_gap", None)
+    ask = Ask(problem, PrimalDualLSVI.name, episodes, 1, seed, episodes, preset, gap, params=options)
+    watcher = _Watcher(problem, episodes)
+    play(ask.keys(), How(progress=False), block_size=1, raises=True, watch=watcher)
+    return watcher.trace(prepared(ask.keys()[0]).optimum)
+
+
+class _Watcher:
+    """Looks at a trial before each of its episodes and after it."""
+
+    def __init__(self, problem: TabularCMDP, K: int) -> None:
+        H, m = problem.horizon, problem.n_constraints
+        self.problem, self.K = problem, K
+        self.Y, self.squares = np.zeros((K, m)), np.zeros((K, H))
+        self.V_k, self.V_pi = np.zeros((K, 1 + m)), np.zeros((K, 1 + m))
+        self.alpha, self.norms, self.greedy_gap, self.optimism = np.zeros((4, K))
+        self.held = self.stepwise = 0
+        self._before = np.zeros(0)  # φᵀΛ⁻¹φ of every pair before the episode
+
+    def __call__(self, trial: Any) -> None:
+        """Before episode k (from 0), and after episode k − 1."""
+        self.learner = trial.learner
+        if trial.k > 0:
+            self._after(trial, trial.k - 1)
+        if trial.k < self.K:
+            self._plan(trial.k)
+
+    def _plan(self, k: int) -> None:
+        problem, learner = self.problem, self.learner
+        H, m, A = problem.horizon, problem.n_constraints, problem.n_actions
+        learner.plan()
+        state = learner._state
+        self.alpha[k] = state.alpha[0] * pace(state.k[0], state.alpha_anytime)  # restarts and the estimate of γ move it
+        self.Y[k] = learner.dual
+        prices = np.concatenate([[1.0], self.Y[k]])
         C = np.where(problem.available, np.einsum("j,hjsa->hsa", prices, state.Q[:, : 1 + m]), -np.inf)
         V_C = np.einsum("j,hjs->hs", prices, state.V[:, : 1 + m])
-        greedy_gap[k] = (C.max(axis=2) - V_C[:H]).max()
-        norms[k] = _largest_weight(state.gram, state.V, 1 + m)
+        self.greedy_gap[k] = (C.max(axis=2) - V_C[:H]).max()
+        self.norms[k] = _largest_weight(state.gram, state.V, 1 + m)
         true_Q, true_V = _best_composite(problem, prices)
-        slack = C + to_go / alpha[k] - true_Q
+        to_go = np.arange(H - 1.0, -1.0, -1.0)[:, None, None] * np.log(A)
+        slack = C + to_go / self.alpha[k] - true_Q
         next_step = np.einsum("hsax,hx->hsa", problem.P, true_V[1:] - V_C[1:])
-        optimism[k] = slack[problem.available].min()
-        held += int((slack[problem.available] >= -ROUNDING).sum())
-        stepwise += int((C + next_step - true_Q >= -ROUNDING)[problem.available].sum())
-        worlds.evaluate(world, policy, world.start, scratch)
-        V_pi[k] = scratch.values
-        u, v = of_world.random(worlds.world_width(problem)), own.random(H)
-        worlds.play(world, policy, u, v, scratch)
-        V_k[k] = state.V[0, : 1 + m, scratch.states[0]]
-        squares[k] = _squares(state.gram, scratch.states[:H], scratch.actions, A)
-        learner.observe(scratch.states, scratch.actions, scratch.observed[:, 0], scratch.observed[:, 1:].T)
-    entries = K * int(problem.available.sum())
-    return Trace(
-        problem=problem, learner=learner, optimum=opt, best=best, alpha=alpha, Y=Y, squares=squares,
-        growth=_growth(learner._state.gram), norms=norms, greedy_gap=greedy_gap, optimism=optimism,
-        optimistic=held / entries, one_step=stepwise / entries, V_k=V_k, V_pi=V_pi,
-    )  # fmt: skip
+        self.optimism[k] = slack[problem.available].min()
+        self.held += int((slack[problem.available] >= -ROUNDING).sum())
+        self.stepwise += int((C + next_step - true_Q >= -ROUNDING)[problem.available].sum())
+        self._before = _squares(state.gram, problem.r.shape)
+
+    def _after(self, trial: Any, k: int) -> None:
+        H, m = self.problem.horizon, self.problem.n_constraints
+        played = trial.scratch
+        self.V_pi[k] = played.values
+        self.V_k[k] = self.learner._state.V[0, : 1 + m, played.states[0]]
+        self.squares[k] = self._before[np.arange(H), played.states[:H], played.actions]
+
+    def trace(self, optimum: oracle.Optimum) -> Trace:
+        """What was measured."""
+        problem, zeta = self.problem, float(self.learner.constants["zeta"])
+        best = optimum if zeta == 0.0 else oracle.solve(problem, tighten=zeta) if zeta <= optimum.slater_gap else None
+        entries = self.K * int(problem.available.sum())
+        return Trace(
+            problem=problem, learner=self.learner, optimum=optimum, best=best, alpha=self.alpha, Y=self.Y, squares=self.squares,
+            growth=_growth(self.learner._state.gram), norms=self.norms, greedy_gap=self.greedy_gap, optimism=self.optimism,
+            optimistic=self.held / entries, one_step=self.stepwise / entries, V_k=self.V_k, V_pi=self.V_pi,
+        )  # fmt: skip
 
 
 def _best_composite(problem: TabularCMDP, prices: Array) -> tuple[Array, Array]:
@@ -137,12 +161,9 @@ def _largest_weight(gram: Any, V: Array, J: int) -> float:
     return largest
 
 
-def _squares(gram: Any, states: Any, actions: Any, A: int) -> Array:
-    """φᵀΛ_h⁻¹φ of the pair visited at each step."""
-    steps = np.arange(len(actions))
-    if isinstance(gram, OneHotGram):
-        return np.array(gram.fit[steps, states, actions, 0])
-    return np.array(gram.square[steps, states * A + actions])
+def _squares(gram: Any, shape: tuple[int, ...]) -> Array:
+    """φᵀΛ_h⁻¹φ of every step, state and action, (H,S,A)."""
+    return np.array(gram.fit[..., 0] if isinstance(gram, OneHotGram) else gram.square.reshape(shape))
 
 
 def _growth(gram: Any) -> Array:

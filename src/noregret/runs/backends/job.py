@@ -6,18 +6,23 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
+from pathlib import Path
 from threading import Event
 from typing import Any
 
 from noregret._system.blas import pin_one_thread
 from noregret.errors import FileError
-from noregret.runs.execute import CHECKPOINT_SECONDS, Outcome, Settings, execute
+from noregret.runs import supplies
+from noregret.runs.execute import CHECKPOINT_SECONDS, Ending, Settings, execute
 from noregret.store import RunKey, Store
+
+#: The folder in a store with what the runs' keys name by a hash only.
+INPUTS = ".inputs"
 
 
 @dataclass
 class Context:
-    """What a backend is told beside the runs."""
+    """What a backend is told beside the runs. The last four are for runs in this process only."""
 
     store: Store
     workers: int
@@ -27,18 +32,30 @@ class Context:
     address: str | None = None
     stop: Event = field(default_factory=Event)
     progress: Callable[[str, int], None] = lambda id, episode: None
+    block_size: int | None = None
+    keep_policies: bool = False
+    raises: bool = False
+    watch: Callable[[Any], None] | None = None
+
+    def settings(self) -> Settings:
+        """How a run is played in this process."""
+        return Settings(
+            checkpoint_seconds=self.checkpoint_seconds, block_size=self.block_size, stop=self.stop, progress=self.progress,
+            loggers=self.loggers, keep_policies=self.keep_policies, raises=self.raises, watch=self.watch,
+        )  # fmt: skip
 
     def job(self, key: RunKey) -> str:
-        """The run as a text."""
+        """The run as a text, for a worker."""
         job = {
             "key": key.to_json(), "folder": str(self.store.folder.absolute()), "checkpoint_seconds": self.checkpoint_seconds,
             "loggers": self.loggers, "imports": self.imports,
         }  # fmt: skip
+        supplies.send([key], self.store.folder / INPUTS)
         return json.dumps(job)
 
 
 def play(job: str, stop: Event | None = None, progress: Callable[[str, int], None] | None = None) -> str:
-    """Play the run of a text; the answer is an outcome as a text. An error of the disk has the status "disk"."""
+    """Play the run of a text; the answer is an ending as a text. An error of the disk has the status "disk"."""
     entries: dict[str, Any] = json.loads(job)
     for module in entries["imports"]:
         import_module(module)
@@ -47,15 +64,16 @@ def play(job: str, stop: Event | None = None, progress: Callable[[str, int], Non
     settings = Settings(checkpoint_seconds=entries["checkpoint_seconds"], loggers=tuple(entries["loggers"]))
     settings.stop, settings.progress = stop or settings.stop, progress or settings.progress
     try:
-        outcome = execute(key, Store(entries["folder"]), settings)
+        supplies.receive(key, Path(entries["folder"]) / INPUTS)
+        ending = execute(key, Store(entries["folder"]), settings)
     except FileError as error:
-        outcome = Outcome(key.id, "disk", str(error))
-    return json.dumps(asdict(outcome))
+        ending = Ending(key.id, "disk", str(error))
+    return json.dumps(asdict(ending))
 
 
-def outcome(text: str) -> Outcome:
-    """The outcome in a worker's answer; an error of the disk is raised again."""
-    found = Outcome(**json.loads(text))
+def ending(text: str) -> Ending:
+    """The ending in a worker's answer; an error of the disk is raised again."""
+    found = Ending(**json.loads(text))
     if found.status == "disk":
         raise FileError(found.error)
     return found

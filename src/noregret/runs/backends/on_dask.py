@@ -13,7 +13,7 @@ from typing import Any
 from noregret.errors import NoRegretError
 from noregret.runs.backends import job
 from noregret.runs.backends.job import Context
-from noregret.runs.execute import Outcome
+from noregret.runs.execute import Ending
 from noregret.store import RunKey
 
 #: So often a task is started again when it raised; when its worker died, the scheduler moves it by itself.
@@ -24,8 +24,8 @@ PER_THREAD = 4
 PATIENCE = 30
 
 
-def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Outcome]:
-    """Play runs; gives each outcome when the run is on the disk. ``tick`` is called a few times a second."""
+def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
+    """Play runs; gives each ending when the run is on the disk. ``tick`` is called a few times a second."""
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
@@ -53,7 +53,7 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
                 pass
             tick()
             for future in [future for future in waiting if future.done()]:
-                yield _outcome(future, waiting.pop(future), context)
+                yield _ending(future, waiting.pop(future), context)
         for future in waiting:
             future.cancel()  # what was played since the last checkpoint is played again by the next sweep
     finally:
@@ -62,10 +62,10 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
             cluster.close()
 
 
-def _outcome(future: Any, key: RunKey, context: Context) -> Outcome:
+def _ending(future: Any, key: RunKey, context: Context) -> Ending:
     if future.status != "finished":
         error = future.exception()
         why = f"Dask gave up: {' '.join(str(error).split()) or type(error).__name__}"
         context.store.fail(key, {"error": why, "traceback": ""})
-        return Outcome(key.id, "failed", why)
-    return job.outcome(future.result())
+        return Ending(key.id, "failed", why)
+    return job.ending(future.result())

@@ -13,7 +13,7 @@ from typing import Any
 from noregret.errors import NoRegretError
 from noregret.runs.backends import job
 from noregret.runs.backends.job import Context
-from noregret.runs.execute import Outcome
+from noregret.runs.execute import Ending
 from noregret.store import RunKey
 
 #: So often a task is started again when its worker died.
@@ -22,8 +22,8 @@ RETRIES = 5
 PER_CORE = 4
 
 
-def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Outcome]:
-    """Play runs; gives each outcome when the run is on the disk. ``tick`` is called a few times a second."""
+def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
+    """Play runs; gives each ending when the run is on the disk. ``tick`` is called a few times a second."""
     try:
         ray: Any = import_module("ray")
     except ImportError:
@@ -44,7 +44,7 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
             done, _ = ray.wait(list(waiting), timeout=0.2)
             tick()
             for reference in done:
-                yield _outcome(ray, reference, waiting.pop(reference), context)
+                yield _ending(ray, reference, waiting.pop(reference), context)
         for reference in waiting:
             ray.cancel(reference)  # what was played since the last checkpoint is played again by the next sweep
     finally:
@@ -62,14 +62,14 @@ def _connect(ray: Any, context: Context) -> None:
         raise NoRegretError(f"no Ray cluster at {context.address or 'this machine'}: {_line(error)}") from None
 
 
-def _outcome(ray: Any, reference: Any, key: RunKey, context: Context) -> Outcome:
+def _ending(ray: Any, reference: Any, key: RunKey, context: Context) -> Ending:
     try:
         answer: str = ray.get(reference)
     except ray.exceptions.RayError as error:
         why = f"Ray gave up: {_line(error)}"
         context.store.fail(key, {"error": why, "traceback": str(error)})
-        return Outcome(key.id, "failed", why)
-    return job.outcome(answer)
+        return Ending(key.id, "failed", why)
+    return job.ending(answer)
 
 
 def _line(error: BaseException) -> str:

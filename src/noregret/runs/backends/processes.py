@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from noregret.errors import NoRegretError
 from noregret.runs.backends import job
 from noregret.runs.backends.job import Context
-from noregret.runs.execute import Outcome
+from noregret.runs.execute import Ending
 from noregret.store import RunKey
 
 #: So many workers may die over a run.
@@ -68,8 +68,8 @@ class Worker:
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
 
 
-def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Outcome]:
-    """Play runs; gives each outcome when the run is on the disk. ``tick`` is called a few times a second."""
+def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
+    """Play runs; gives each ending when the run is on the disk. ``tick`` is called a few times a second."""
     todo, deaths = deque(keys), dict.fromkeys((key.id for key in keys), 0)
     heard: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
     workers: set[Worker] = set()
@@ -107,7 +107,7 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
                 if deaths[key.id] >= DEATHS:
                     why = f"its worker died {DEATHS} times, the last time by {worker.why()}"
                     context.store.fail(key, {"error": why, "traceback": ""})
-                    yield Outcome(key.id, "failed", why)
+                    yield Ending(key.id, "failed", why)
                 else:
                     todo.appendleft(key)
                 if born > DEATHS * (context.workers + len(keys)):
@@ -117,13 +117,13 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
             if "progress" in message:
                 context.progress(*message["progress"])
                 continue
-            outcome = job.outcome(json.dumps(message["outcome"]))
+            ending = job.ending(json.dumps(message["ending"]))
             key = worker.key
             occupy(worker)
-            if outcome.status == "stopped" and not context.stop.is_set() and key is not None:
+            if ending.status == "stopped" and not context.stop.is_set() and key is not None:
                 todo.appendleft(key)  # somebody stopped that worker alone
             else:
-                yield outcome
+                yield ending
     finally:
         context.stop.set() if workers else None
         for worker in workers:

@@ -9,32 +9,29 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from noregret._system.blas import pin_one_thread
+from noregret._system.blas import one_thread
 from noregret.runs.backends.job import Context
-from noregret.runs.execute import Outcome, Settings, execute
+from noregret.runs.execute import Ending, execute
 from noregret.store import RunKey
 
 #: Threads that write, and finished runs that may wait for them.
 WRITERS, WAITING = 4, 16
 
 
-def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Outcome]:
-    """Play runs; gives each outcome when the run is on the disk. ``tick`` is called a few times a second."""
-    pin_one_thread()
+def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
+    """Play runs; gives each ending when the run is on the disk. ``tick`` is called a few times a second."""
     todo = iter(keys)
-    playing: set[Future[tuple[Outcome, Future[None] | None]]] = set()
-    writing: dict[Future[None], Outcome] = {}
+    playing: set[Future[tuple[Ending, Future[None] | None]]] = set()
+    writing: dict[Future[None], Ending] = {}
 
-    def one(key: RunKey) -> tuple[Outcome, Future[None] | None]:
+    def one(key: RunKey) -> tuple[Ending, Future[None] | None]:
         written: list[Future[None]] = []
-        settings = Settings(
-            checkpoint_seconds=context.checkpoint_seconds, stop=context.stop, progress=context.progress,
-            loggers=context.loggers, write=lambda finish: written.append(writers.submit(finish)),
-        )  # fmt: skip
-        outcome = execute(key, context.store, settings)
-        return outcome, written[0] if written else None
+        settings = context.settings()
+        settings.write = lambda finish: written.append(writers.submit(finish))
+        ending = execute(key, context.store, settings)
+        return ending, written[0] if written else None
 
-    with ThreadPoolExecutor(WRITERS) as writers, ThreadPoolExecutor(context.workers) as players:
+    with one_thread(), ThreadPoolExecutor(WRITERS) as writers, ThreadPoolExecutor(context.workers) as players:
         try:
             while True:
                 while not context.stop.is_set() and len(playing) < context.workers + 1 and len(writing) < WAITING:
@@ -52,11 +49,11 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
                         yield writing.pop(future)
                     else:
                         playing.discard(future)
-                        outcome, written = future.result()
+                        ending, written = future.result()
                         if written is None:
-                            yield outcome
+                            yield ending
                         else:
-                            writing[written] = outcome
+                            writing[written] = ending
         except BaseException:
             context.stop.set()
             raise

@@ -51,7 +51,7 @@ def main() -> None:
             say({"progress": [id, episode]})
 
     while not stop.is_set() and (line := jobs.get()) is not None:
-        say({"outcome": json.loads(play(line, stop, progress))})
+        say({"ending": json.loads(play(line, stop, progress))})
 
 
 if __name__ == "__main__":

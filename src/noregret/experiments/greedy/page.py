@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noregret.problems.base import Array
+from noregret.experiments.greedy.analysis import Demo
 from noregret.report import figures
 from noregret.report.tables import Cell, Table
 
@@ -15,26 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Gaps(Protocol):
-    """Value gaps by ε, as the experiment computes them."""
-
-    @property
-    def horizon(self) -> int: ...  # noqa: D102
-    @property
-    def epsilons(self) -> Array: ...  # noqa: D102
-    @property
-    def alphas(self) -> tuple[float, ...]: ...  # noqa: D102
-    @property
-    def greedy(self) -> Array: ...  # noqa: D102
-    @property
-    def unconstrained(self) -> Array: ...  # noqa: D102
-    @property
-    def soft(self) -> Array: ...  # noqa: D102
-    @property
-    def bound(self) -> Array: ...  # noqa: D102
-
-
-def note(demo: Gaps) -> str:
+def note(demo: Demo) -> str:
     """What the numbers say, and where the paper says more than can be."""
     H = demo.horizon
     return (
@@ -43,7 +24,7 @@ def note(demo: Gaps) -> str:
     )
 
 
-def figure(demo: Gaps) -> Figure:
+def figure(demo: Demo) -> Figure:
     """The gap |V_r − Ṽ_r| against ε, both logarithmic; dotted: the lemma's bound, where it is below what is possible."""
     made, axes = figures.new(1, 1, 7.6, 4.9)
     ax, H = axes[0, 0], demo.horizon
@@ -64,7 +45,7 @@ def figure(demo: Gaps) -> Figure:
     return made
 
 
-def table(demo: Gaps, shown: Sequence[float]) -> Table:
+def table(demo: Demo, shown: Sequence[float]) -> Table:
     """The gaps at a few ε."""
     rows: list[tuple[Cell, ...]] = []
     for epsilon in shown:

@@ -144,8 +144,8 @@ def neighbours_figure(paper: Paper) -> Figure:
 
 
 def page(paper: Paper) -> str:
-    """The page: the words of ``paper_page.md`` with this run's numbers in them. It refers to the files beside it."""
-    words = files("noregret.report").joinpath("paper_page.md").read_text(encoding="utf-8")
+    """The page: the words of ``page.md`` with this run's numbers in them. It refers to the files beside it."""
+    words = files("noregret.experiments.paper").joinpath("page.md").read_text(encoding="utf-8")
     return words.format_map(_setting(paper) | _measured(paper) | _computed(paper))
 
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from noregret import metrics
 from noregret._system.files import make_folder
+from noregret.experiments.compare.settings import TABLE1
 from noregret.metrics import Interval
 from noregret.problems.base import Array
 from noregret.report import figures
-from noregret.report.tables import Cell, Table, curves, last, slope, write_text
+from noregret.report.tables import Cell, Table, curves, last, length, slope, without_speed, write_text
 from noregret.results import NO_PROMISE, Outcome, RunResult
 
 if TYPE_CHECKING:
@@ -92,14 +93,14 @@ def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
 def everything(outcomes: Sequence[Outcome]) -> str:
     """The table of all problems as CSV, with every digit, and the reason of each refusal."""
     rows = tuple((one.problem, *row, one.reason) for one, row in zip(outcomes, table(outcomes).rows, strict=True))
-    return with_slopes(Table("", ("problem", *COLUMNS, "reason"), rows), outcomes, "slope of regret").csv()
+    return without_speed(with_slopes(Table("", ("problem", *COLUMNS, "reason"), rows), outcomes, "slope of regret")).csv()
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
     """The tables of all problems for a page."""
     parts = []
     for problem, own in by_problem(outcomes).items():
-        made = table(own)
+        made = without_speed(table(own))
         parts.append(f"## {problem}\n\n{made.markdown()}\n{made.caption}\n")
     return "\n".join(parts)
 
@@ -218,28 +219,49 @@ def _logarithmic(ax: Axes, axis: str) -> None:
 # --- files --------------------------------------------------------------------------------------------------------
 
 
-def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> list[Path]:
-    """Tables (CSV, Markdown), all curves (CSV), and the figures (PNG, SVG) of a comparison in which something ran."""
+def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str], paper: bool = False) -> list[Path]:
+    """Tables (CSV, Markdown), all curves (CSV), and the figures of a comparison in which something ran.
+
+    Args:
+        outcomes: the cells.
+        folder: where the files go.
+        paper: whether these are the rows of the paper's Table 1, which then is written too.
+    """
     out = make_folder(folder)
     written = [write_text(out / "table.csv", everything(outcomes)), write_text(out / "table.md", markdown(outcomes))]
     results = {f"{one.label} on {one.problem}": one.result for one in outcomes if one.result is not None}
-    if not results:
-        return written
     written.append(write_text(out / "curves.csv", curves(results)))
-    for problem, own in by_problem(outcomes).items():
-        if any(one.result for one in own):
-            name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
-            drawn = curves_figure(own, drawn_labels(outcomes))
-            written += [figures.write(drawn, out / f"curves-{name}.{kind}") for kind in ("png", "svg")]
-    drawn = pareto_figure(outcomes)
-    written += [figures.write(drawn, out / f"pareto.{kind}") for kind in ("png", "svg")]
+    if figures.available():
+        for problem, own in by_problem(outcomes).items():
+            if any(one.result for one in own):
+                name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
+                written += figures.write_all(curves_figure(own, drawn_labels(outcomes)), out / f"curves-{name}")
+        written += figures.write_all(pareto_figure(outcomes), out / "pareto")
+    if paper:
+        made = table1(outcomes)
+        exact = with_slopes(made, outcomes, "measured slope")
+        written += [write_text(out / "table1.csv", exact.csv()), write_text(out / "table1.md", made.markdown())]
     return written
 
 
-def table1(published: Sequence[tuple[Cell, ...]], outcomes: Sequence[Outcome], title: str = "") -> Table:
-    """The paper's Table 1, given row by row, with what was measured beside it."""
+def shown(outcomes: Sequence[Outcome], paper: bool = False) -> list[Table]:
+    """The tables for a terminal: the paper's Table 1, or one for each problem."""
+    if paper:
+        return [table1(outcomes)]
+    return [table(own, f"{problem}{_protocol(own, ': ')}") for problem, own in by_problem(outcomes).items()]
+
+
+def _protocol(outcomes: Sequence[Outcome], before: str) -> str:
+    first = next((one.result for one in outcomes if one.result), None)
+    return f"{before}{length(first.trials, int(first.episodes[-1]))}" if first else ""
+
+
+def table1(outcomes: Sequence[Outcome]) -> Table:
+    """The paper's Table 1 with what was measured beside it."""
     rows: list[tuple[Cell, ...]] = []
-    for row, one in zip(published, outcomes, strict=True):
+    for published, one in zip(TABLE1, outcomes, strict=True):
+        words = (f"{published.algorithm}, {published.source}", published.linear, published.model_free)
+        row = (words[0], *("yes" if true else "no" for true in words[1:]), published.regret, published.violation)
         if one.result is None:
             rows.append((*row, None, None, None, None))
             continue
@@ -250,4 +272,6 @@ def table1(published: Sequence[tuple[Cell, ...]], outcomes: Sequence[Outcome], t
         "measured regret", "measured violation", "late loss",
     )  # fmt: skip
     refused = [f"{one.label} did not run: {one.reason}" for one in outcomes if one.result is None]
+    preset = next((f", preset {one.result.preset}" for one in outcomes if one.result), "")
+    title = f"Table 1 of the paper, measured on {outcomes[0].problem}{_protocol(outcomes, ': ')}{preset}"
     return Table(title, columns, tuple(rows), "\n".join([CAPTION, *refused]))

@@ -1,0 +1,135 @@
+"""Comparisons: every learner on every problem under one protocol, and the rows of the paper's Table 1.
+
+A comparison is a grid of problems and entries, each a learner with its parameters. All cells have the same seed, so that trial
+t of every learner meets the same world. A learner that refuses a problem is a row with its reason, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from noregret import learners as registry
+from noregret._system.progress import Progress
+from noregret.errors import InputError, NoRegretError, unknown_name
+from noregret.experiments.compare.settings import LEARNERS, POINTS, PROBLEMS, STOPPED, Entry
+from noregret.results import Outcome
+from noregret.runs import Ask, How, play
+from noregret.runs.execute import Ending
+from noregret.runs.prepare import prepare, prepared
+from noregret.store import RunKey
+
+
+def compare(
+    problems: Sequence[Any] = PROBLEMS,
+    learners: Sequence[str | Entry] = LEARNERS,
+    *,
+    episodes: int = 10_000,
+    trials: int = 5,
+    seed: int = 0,
+    preset: str = "practical",
+    slater_gap: float | str | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    backend: str = "threads",
+    threads: int | None = None,
+    progress: Progress = None,
+) -> list[Outcome]:
+    """Run every learner on every problem under one protocol.
+
+    Args:
+        problems: names, paths or problems.
+        learners: names, such as "opdop" or "primal-dual-lsvi:alpha=inf".
+        episodes: K of every run.
+        trials: trials of every run.
+        seed: one number for all randomness; the same for every run.
+        preset: where the learners' constants come from.
+        slater_gap: what the learners are told of γ: a number, "oracle", or None.
+        out: a folder that keeps the runs, so that the same call goes on after a stop or a crash.
+        fresh: forget what ``out`` has of these runs.
+        backend: "threads", "processes", "ray" or "dask".
+        threads: runs at once; all cores by default.
+        progress: whether a bar is shown; by default on a terminal.
+
+    Returns:
+        An outcome for each problem and learner, problem by problem: a result, or the reason why there is none.
+
+    Raises:
+        InputError: a list is empty or has a name twice; a name, a length or a preset is unknown.
+    """
+    entries = [one if isinstance(one, Entry) else Entry.read(one) for one in learners]
+    how = How(None if out is None else Path(out), fresh, backend, workers=threads, progress=progress)
+    return run_grid(Grid(problems, entries, episodes, trials, seed, preset, slater_gap), how)
+
+
+class Grid:
+    """The cells of a comparison: checked, with the keys of each, or the reason why its learner refuses."""
+
+    def __init__(
+        self, problems: Sequence[Any], entries: Sequence[Entry], episodes: int, trials: int, seed: int, preset: str,
+        slater_gap: float | str | None = None,
+    ) -> None:  # fmt: skip
+        homes = [prepare(problem) for problem in problems]
+        for what, labels in (("learners", [e.label for e in entries]), ("problems", [home.name for home in homes])):
+            if not labels:
+                raise InputError(f"{what} is empty; expected at least one name")
+            twice = [label for label in labels if labels.count(label) > 1]
+            if twice:
+                raise InputError(f"{what} has {twice[0]!r} twice; expected each once")
+        presets = {name for learner in registry.names() for name in registry.get(learner).presets}
+        if preset not in presets:
+            raise unknown_name("preset", str(preset), presets)
+        self.cells = [(home.name, entry) for home in homes for entry in entries]
+        self.keys: list[list[RunKey]] = []
+        self.reasons: list[str] = []
+        for home in homes:
+            for entry in entries:
+                own: dict[str, Any] = {"preset": preset, "slater_gap": slater_gap} | entry.params
+                given = {name: own.pop(name) for name in ("preset", "slater_gap")}
+                ask = Ask(home.problem, entry.name, episodes, trials, seed, max(1, episodes // POINTS), **given, params=own)
+                self.keys.append(ask.keys())
+                self.reasons.append(_refusal(self.keys[-1][0]))
+
+
+def _refusal(key: RunKey) -> str:
+    """Why a learner cannot be made for a problem: a preset it does not have, a Slater gap it needs; or nothing."""
+    try:
+        prepared(key).learner(key)
+    except NoRegretError as error:
+        return " ".join(str(error).split())
+    return ""
+
+
+def run_grid(grid: Grid, how: How, tell: Callable[[Outcome], None] = lambda one: None) -> list[Outcome]:
+    """Play the cells; ``tell`` is called with each that is through. After Ctrl-C the others have the reason ``STOPPED``."""
+    waiting = [{key.id for key in keys} for keys in grid.keys]
+    failed: dict[int, str] = {}
+
+    def empty(i: int, reason: str) -> Outcome:
+        problem, entry = grid.cells[i]
+        return Outcome(problem, entry.label, entry.promise, None, reason)
+
+    def through(key: RunKey, ending: Ending) -> None:
+        for i, ids in enumerate(waiting):
+            if key.id in ids:
+                ids.discard(key.id)
+                if ending.status == "failed":
+                    failed.setdefault(i, " ".join(ending.error.split()))
+                if not ids:
+                    tell(empty(i, failed.get(i, "")))
+
+    for i, reason in enumerate(grid.reasons):
+        if reason:
+            tell(empty(i, reason))
+    keys = [key for own, reason in zip(grid.keys, grid.reasons, strict=True) if not reason for key in own]
+    sitting = play(keys, how, tell=through)
+    outcomes = []
+    for i, own in enumerate(grid.keys):
+        reason = grid.reasons[i] or failed.get(i, "")
+        if reason or not sitting.finished(own):
+            outcomes.append(empty(i, reason or STOPPED))
+        else:
+            problem, entry = grid.cells[i]
+            outcomes.append(Outcome(problem, entry.label, entry.promise, sitting.result(own)))
+    return outcomes

@@ -1,0 +1,1 @@
+"""Why soft-max: the paper's counter-example to greedy policies, as a picture. No episodes are played."""

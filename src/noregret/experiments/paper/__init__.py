@@ -1,0 +1,59 @@
+"""Section 5 of the paper, run again: two figures, a table, the curves and a page that says what agrees and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from noregret import oracle, problems
+from noregret._system.files import all_or_none
+from noregret.experiments.paper import page, settings
+from noregret.experiments.paper.page import Neighbour, Paper
+from noregret.report import figures, tables
+from noregret.runs import Ask, How, play
+from noregret.runs.runner import Sitting
+
+
+def run(episodes: int, trials: int, seed: int, how: How, say: Callable[[str], None]) -> tuple[Sitting, list[Neighbour]]:
+    """Play the main run and its neighbours; gives what is finished, in order."""
+    done = []
+    plans = {}
+    for setting in (settings.MAIN, *settings.NEIGHBOURS):
+        count = trials if setting is settings.MAIN else min(trials, settings.NEIGHBOUR_TRIALS)
+        every = max(1, episodes // settings.POINTS)
+        plans[setting.name] = Ask(
+            settings.PROBLEM, settings.LEARNER, episodes, count, seed, every, settings.PRESET, params=setting.params
+        )
+    keys = {name: ask.keys() for name, ask in plans.items()}
+    say(f"running {len(keys)} settings on {settings.PROBLEM}: {tables.length(trials, episodes)} of the main one")
+    sitting = play([key for own in keys.values() for key in own], how)
+    for setting in (settings.MAIN, *settings.NEIGHBOURS):
+        if sitting.finished(keys[setting.name]):
+            done.append(Neighbour(setting.label, setting.row, sitting.result(keys[setting.name])))
+    return sitting, done
+
+
+def facts(done: list[Neighbour], as_published: bool) -> Paper:
+    """The results with what the page says of the problem itself, from the oracle."""
+    problem, shifted = problems.load(settings.PROBLEM), problems.load(settings.COUNTED_FROM_0)
+    main, best = done[0].result, oracle.solve(problem)
+    after = (best.occupancy[-1][:, :, None] * problem.P[-1]).sum(axis=(0, 1))  # how many jobs are left at the end
+    return Paper(
+        main=main, neighbours=done, threshold=float(problem.b[0]), horizon=problem.horizon,
+        states=problem.n_states, actions=problem.n_actions,
+        tightened_dual=float(oracle.solve(problem, tighten=main.constants["zeta"]).dual[0]),
+        jobs_left=float(after[2:].sum()), counted_from_0=oracle.solve(shifted).value, as_published=as_published,
+    )  # fmt: skip
+
+
+def write(made: Paper, out: Path) -> list[Path]:
+    """The files, all or none of them; the page comes last."""
+    first, second = page.figure(made), page.neighbours_figure(made)
+    with all_or_none(out) as draft:
+        drawn = [*figures.write_all(first, draft / "figure1"), *figures.write_all(second, draft / "neighbours")]
+        written = [
+            tables.write_text(draft / "table.csv", tables.without_speed(page.table(made)).csv()),
+            tables.write_text(draft / "curves.csv", tables.curves(made.labelled())),
+            tables.write_text(draft / "page.md", page.page(made)),
+        ]
+    return [out / file.name for file in (*drawn, *written)]

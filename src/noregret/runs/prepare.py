@@ -1,0 +1,243 @@
+"""Problems made ready for runs: the optimum, the layout for the kernels, the starts; and the learner and the trial of a run.
+
+All that runs on one problem share is made once. The two kinds of problems, tables and linear CMDPs with states in R^D, are two
+implementations of :class:`Prepared`; which one a problem needs is decided in :func:`prepare`, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noregret import learners, oracle, problems
+from noregret.errors import InputError
+from noregret.kernels import world as worlds
+from noregret.learners.base import Learner
+from noregret.learners.fixed import FixedPolicy
+from noregret.oracle import quadrature
+from noregret.oracle.starts import Start, Starts, resolve, tightened_value
+from noregret.problems.base import TabularCMDP
+from noregret.problems.checks import policy_table
+from noregret.runs.supplies import identity, supplied
+from noregret.runs.trial import LinearTrial, TableTrial, Trial
+from noregret.store import RunKey
+
+#: Policies that are built from the oracle; not learners.
+FIXED_POLICIES = ("optimal", "safest")
+#: What learners that must be told more than the spec are told here.
+TELLS = ("reward", "utilities")
+#: Problems kept ready in a process.
+READY = 8
+
+
+class Prepared:
+    """A problem with what its runs share. ``name`` and ``hash`` say which problem it is in a run's key.
+
+    Attributes:
+        keeps_policies: whether a trial can keep the policies that it played.
+    """
+
+    keeps_policies = False
+    optimum: Any
+
+    def __init__(self, problem: Any, name: str, hash: str | None) -> None:
+        self.problem, self.name, self.hash = problem, name, hash
+        self._tightened: dict[tuple[str, float], float] = {}
+
+    def start(self, key: RunKey) -> Trial:
+        """The trial of a run, before its first episode.
+
+        Raises:
+            InputError: the key is of another problem, or the learner refuses the problem or a parameter.
+        """
+        if key.problem_hash != self.hash:
+            raise InputError(f"problem {key.problem!r} is not the one that the run was planned for: its arrays differ")
+        for name in RunKey.__dataclass_fields__.keys() & key.params.keys():
+            raise InputError(f"{name!r} is among the parameters; expected constants of the learner, and this is not one")
+        return self._trial(key)
+
+    def learner(self, key: RunKey) -> Learner:
+        """The learner of a run: told what the run's key says it is told of the truth, and nothing else."""
+        options = {"preset": key.preset, "slater_gap": self._gap(key), **key.params}
+        if key.features_hash is not None:
+            options["features"] = supplied(key.features_hash)
+        if key.learner in FIXED_POLICIES:
+            return self._fixed(key)
+        for name in filter(learners.get(key.learner).told.__contains__, TELLS):
+            if name in options:
+                raise InputError(f"{name} is given; {key.learner} is told the problem's own: leave it out")
+            options[name] = self._tell(name)
+        if options.get("safe_policy") is not None:
+            options["safe_policy"] = self._safe_policy(options["safe_policy"], key)
+        return learners.make(key.learner, self.problem.spec, episodes=key.episodes, **self._options(options))
+
+    def starts(self, given: Any) -> Starts | None:
+        """The starts of a run, with the optimum from each; None where they are drawn and measured from mu."""
+        if given is not None:
+            raise InputError(f"starts is {given!r}; {self.name} has states in R^D and draws its own start: expected None")
+        return None
+
+    def best(self, key: RunKey) -> Any:
+        """The optimum that a run is measured against, with ``value``, ``dual`` and ``slater_gap``."""
+        return self.optimum
+
+    def tightened(self, key: RunKey, zeta: float) -> float:
+        """V*(b+ζ); nan when ζ is beyond the Slater gap, so that no policy meets the tightened problem."""
+        which = (repr(key.starts), float(zeta))
+        if which not in self._tightened:
+            self._tightened[which] = self._solve_tightened(key, zeta)
+        return self._tightened[which]
+
+    def _gap(self, key: RunKey) -> float | None:
+        if isinstance(key.slater_gap, str) and key.slater_gap != "oracle":
+            raise InputError(f"slater_gap is {key.slater_gap!r}; expected a number, 'oracle' or None")
+        return self.best(key).slater_gap if key.slater_gap == "oracle" else key.slater_gap  # type: ignore[return-value]
+
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        return options
+
+    def _trial(self, key: RunKey) -> Trial:
+        raise TypeError(f"{type(self).__name__} has no trials")
+
+    def _solve_tightened(self, key: RunKey, zeta: float) -> float:
+        raise TypeError(f"{type(self).__name__} has no oracle")
+
+    def _fixed(self, key: RunKey) -> Learner:
+        raise InputError(
+            f"learner is {key.learner!r}; {self.name} has states in R^D, where it is not a table: expected a learner"
+        )
+
+    def _tell(self, name: str) -> Any:
+        raise InputError(f"{name} is a table; {self.name} has states in R^D and none: expected another learner")
+
+    def _safe_policy(self, given: Any, key: RunKey) -> Any:
+        raise InputError(f"safe_policy is given; {self.name} has states in R^D, where a policy is not a table: expected None")
+
+
+class Tables(Prepared):
+    """A problem on finitely many states."""
+
+    keeps_policies = True
+
+    def __init__(self, problem: TabularCMDP, name: str, hash: str | None) -> None:
+        super().__init__(problem, name, hash)
+        self.optimum = oracle.solve(problem)
+        self.layout = worlds.compile_world(problem)
+        self._starts: dict[str, Starts | None] = {}
+
+    def starts(self, given: Any) -> Starts | None:
+        """The starts of a run, with the optimum from each."""
+        text = repr(given)
+        if text not in self._starts:
+            self._starts[text] = resolve(self.problem, given)
+        return self._starts[text]
+
+    def best(self, key: RunKey) -> oracle.Optimum | Start:
+        """The optimum from mu, or the mean of the optima from the run's starts."""
+        begins = self.starts(key.starts)
+        return self.optimum if begins is None else begins.optimum
+
+    def _trial(self, key: RunKey) -> Trial:
+        begins = self.starts(key.starts)
+        problem = self.problem if begins is None else begins.problem
+        layout = self.layout if begins is None else worlds.compile_world(problem)
+        trial = TableTrial(problem, self.learner(key), key, self.best(key).value, layout)
+        return trial if begins is None else trial.from_starts(begins)
+
+    def _solve_tightened(self, key: RunKey, zeta: float) -> float:
+        return tightened_value(self.problem, self.best(key), zeta, self.starts(key.starts))
+
+    def _fixed(self, key: RunKey) -> Learner:
+        if key.starts is not None:
+            raise InputError(f"learner is {key.learner!r}; with starts the best policy depends on the start")
+        policy = self.optimum.policy if key.learner == "optimal" else oracle.safest(self.problem)
+        return FixedPolicy(self.problem.spec, policy, key.episodes, key.learner)
+
+    def _tell(self, name: str) -> Any:
+        return self.problem.r if name == "reward" else self.problem.g
+
+    def _safe_policy(self, given: Any, key: RunKey) -> Any:
+        begins = self.starts(key.starts)
+        problem = self.problem if begins is None else begins.problem
+        if begins is not None and (problem.mu > 0.0).sum() > 1:
+            raise InputError(
+                "starts has several states; with a safe_policy expected one: only the mean over starts is certified"
+            )
+        if isinstance(given, str):
+            if given != "safest":
+                raise InputError(f"safe_policy is {given!r}; expected an array (H,S,A), 'safest' or None")
+            return oracle.safest(problem)
+        policy = policy_table(given, problem.available, "safe_policy")
+        utilities = oracle.evaluate(problem, policy)[1]
+        for i in np.flatnonzero(utilities < problem.b - 1e-9):
+            told = f"its utility {problem.constraint_names[i]!r} is {utilities[i]:.6g}, below {problem.b[i]:.6g}"
+            warnings.warn(f"safe_policy is not safe: {told}", stacklevel=3)
+        return policy
+
+
+class Continuous(Prepared):
+    """A linear CMDP with states in R^D; the parameter ``cells`` of a run is the size of the quadrature's grid."""
+
+    def __init__(self, problem: Any, name: str, hash: str | None) -> None:
+        super().__init__(problem, name, hash)
+        self._optima: dict[Any, Any] = {}
+        self.optimum = self._solve(None)
+
+    def best(self, key: RunKey) -> Any:
+        """The optimum on the run's grid."""
+        return self._solve(key.params.get("cells"))
+
+    def _solve(self, cells: Any) -> Any:
+        if cells not in self._optima:
+            self._optima[cells] = quadrature.solve(self.problem, cells=cells)
+        return self._optima[cells]
+
+    def _trial(self, key: RunKey) -> Trial:
+        self.starts(key.starts)
+        grid = quadrature.quadrature(self.problem, key.params.get("cells"))
+        return LinearTrial(self.problem, self.learner(key), key, self.best(key).value, grid)
+
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in options.items() if name != "cells"}
+
+    def _solve_tightened(self, key: RunKey, zeta: float) -> float:
+        best = self.best(key)
+        if zeta == 0.0:
+            return float(best.value)
+        if zeta > best.slater_gap:
+            return float("nan")
+        return float(quadrature.solve(self.problem, zeta, cells=key.params.get("cells")).value)
+
+
+# --- which problem ------------------------------------------------------------------------------------------------
+
+_ready: OrderedDict[tuple[str, str | None], Prepared] = OrderedDict()
+_lock = threading.RLock()
+
+
+def prepare(problem: Any) -> Prepared:
+    """A problem made ready: of a text that :func:`noregret.problems.load` knows, or of a problem itself.
+
+    The last few are kept. Returns the same object for the same problem, also after its file was edited: then another one.
+    """
+    with _lock:
+        made = problems.load(problem) if isinstance(problem, str | Path) else problem
+        name, hash = identity(made, str(problem) if isinstance(problem, str | Path) else None)
+        if (name, hash) not in _ready:
+            _ready[name, hash] = (Tables if isinstance(made, TabularCMDP) else Continuous)(made, name, hash)
+            while len(_ready) > READY:
+                _ready.popitem(last=False)
+        _ready.move_to_end((name, hash))
+        return _ready[name, hash]
+
+
+def prepared(key: RunKey) -> Prepared:
+    """The problem of a run: one that is ready, was supplied, or can be loaded by its name."""
+    with _lock:
+        found = _ready.get((key.problem, key.problem_hash))
+        return found or prepare(supplied(key.problem_hash, key.problem))

@@ -1,0 +1,100 @@
+"""What a run's key names by a hash only: problems and features that cannot be built again from a text.
+
+They are remembered while somebody holds them. Other processes get them as files beside the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from noregret import problems
+from noregret._system.files import ensure_folder, write_whole
+from noregret.errors import FileError, InputError
+from noregret.problems.registry import is_built_in
+from noregret.store import RunKey, content_hash
+
+_supplies: WeakValueDictionary[str, Any] = WeakValueDictionary()
+_received: list[Any] = []  # nobody else holds what came from a file
+
+#: A hash of something that has no content to hash begins with this.
+ONLY_HERE = "object-"
+
+
+def identity(problem: Any, text: str | None = None) -> tuple[str, str | None]:
+    """The name of a problem, and a hash of its content where the name is not enough to build it again."""
+    if not hasattr(problem, "spec"):
+        raise InputError(f"problem is a {type(problem).__name__}; expected a name, a TabularCMDP or a LinearCMDP")
+    name = str(problem.name)
+    if text is not None and is_built_in(text):
+        return name, None
+    found = problem_hash(problem)
+    if text is None and is_built_in(name) and problem_hash(problems.load(name)) == found:
+        return name, None
+    if text is None:
+        _supplies[found] = problem
+    return name, found
+
+
+def problem_hash(problem: Any) -> str:
+    """A hash of everything that a problem is, its names aside."""
+    labels = ("name", "constraint_names", "senses")
+    return content_hash({name: value for name, value in vars(problem).items() if name not in labels})
+
+
+def supply(features: Any) -> str:
+    """Remember φ, an array (S,A,d) or a feature map, while somebody holds it; gives the hash for a run's key."""
+    try:
+        found = content_hash({"features": features})
+    except InputError:  # a map without plain content is the same as itself only
+        found = f"{ONLY_HERE}{id(features):x}"
+    _supplies[found] = features
+    return found
+
+
+def supplied(hash: str | None, otherwise: Any = None) -> Any:
+    """What was remembered under a hash; else ``otherwise``, where there is something."""
+    found = _supplies.get(hash or "", otherwise)
+    if found is None:
+        raise InputError(f"what the run calls {hash!r} is not in this process; expected it to be given again")
+    return found
+
+
+def send(keys: Iterable[RunKey], folder: Path) -> None:
+    """Write what only this process has and other processes need to play ``keys``."""
+    for key in keys:
+        problem, phi = _supplies.get(key.problem_hash or ""), _supplies.get(key.features_hash or "")
+        if problem is not None and not isinstance(problem, problems.TabularCMDP):
+            raise InputError(f"problem {key.problem!r} is an object with states in R^D; expected a name, or backend 'threads'")
+        if phi is not None and not isinstance(phi, np.ndarray):
+            raise InputError("features is a feature map; expected an array (S,A,d), or backend 'threads'")
+        for value, path in ((problem, folder / f"{key.problem_hash}.npz"), (phi, folder / f"{key.features_hash}.npz")):
+            if value is not None and not path.exists():
+                ensure_folder(folder)
+                if value is problem:
+                    problems.save(problem, path)
+                else:
+                    write_whole(path, lambda file, value=value: np.savez(file, features=value))  # type: ignore[misc]
+
+
+def receive(key: RunKey, folder: Path) -> None:
+    """Read what :func:`send` wrote for a run, unless it is here already."""
+    for hash in (key.problem_hash, key.features_hash):
+        path = folder / f"{hash}.npz"
+        if hash is None or hash in _supplies or not path.exists():
+            continue
+        if hash == key.problem_hash:
+            found = problems.load(str(path))
+            found.name = key.problem
+        else:
+            try:
+                with np.load(path, allow_pickle=False) as file:
+                    found = file["features"]
+            except (OSError, ValueError, KeyError) as error:
+                raise FileError(f"{path}: cannot be read: {error}") from None
+        _received.append(found)
+        _supplies[hash] = found

@@ -1,0 +1,247 @@
+"""One learner in one world: its random streams, its curves so far, and how they go to a checkpoint and come back.
+
+A trial can stop after any episode. Its numbers follow from its key alone, so neither blocks nor stops change a bit of it. What
+differs between the kinds of problems is how episodes are played; that is the one method a kind of trial has to bring.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from noregret.errors import InputError, NumericalError
+from noregret.kernels import world as worlds
+from noregret.kernels.played import room
+from noregret.kernels.world import draw_action
+from noregret.oracle.starts import NO_STARTS, Starts
+from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.linear_continuous import LinearCMDP
+from noregret.problems.quadrature import Quadrature
+from noregret.runs.loop import block_for
+from noregret.runs.streams import streams
+from noregret.store import RunKey
+
+#: Wall time a block should take: short enough to stop at once, long enough to be all kernel.
+BLOCK_SECONDS = 0.1
+#: Curves of more bytes than this are appended to, not written again at each checkpoint.
+LONG_CURVES = 1 << 20
+
+_compiling = threading.Lock()
+_compiled: set[tuple[Any, ...]] = set()
+
+
+class Trial:
+    """What trials on all kinds of problems share. A subclass plays episodes in ``_play``.
+
+    ``curves`` (n, 2+3m) hold at each recorded episode: regret, hard regret, m signed and m hard violations, the dual.
+    ``seconds`` is the time that the learner and the world took, without compilation and without evaluation by quadrature.
+    """
+
+    evaluated: ClassVar[str] = "every episode"
+
+    def __init__(self, problem: Any, learner: Any, key: RunKey, V_star: float) -> None:
+        self.problem, self.learner, self.key, self.V_star = problem, learner, key, V_star
+        self.episodes, self.every = key.episodes, key.record_every
+        self.streams = streams(key.seed, key.trial)
+        m = problem.n_constraints
+        self.sums = np.zeros(2 + 2 * m)
+        self.curves = np.zeros((-(-self.episodes // self.every), 2 + 3 * m))
+        self.k, self.seconds = 0, 0.0
+
+    @property
+    def notice(self) -> str:
+        """What a user should know before the run begins."""
+        return ""
+
+    @property
+    def recorded(self) -> int:
+        """How many points of the grid are behind us."""
+        return len(self.curves) if self.k == self.episodes else self.k // self.every
+
+    def advance(self, n: int) -> None:
+        """Play the next ``n`` episodes, or as many as are left."""
+        self._play(min(n, self.episodes - self.k))
+
+    def compile(self) -> None:
+        """Have everything compiled that episodes need, so that no block counts the time."""
+        with _compiling:
+            self._play(0)
+
+    def _play(self, n: int) -> None:
+        raise TypeError(f"{type(self).__name__} plays no episodes")
+
+    def blocks(self, size: int | None = None) -> Iterator[int]:
+        """Play to the end, a block at a time; gives the episode after each. Without ``size`` the clock chooses."""
+        n = size or 1
+        while self.k < self.episodes:
+            before = self.seconds
+            self.advance(n)
+            if size is None:
+                spent = max(self.seconds - before, 1e-6)
+                n = int(min(max(n * BLOCK_SECONDS / spent, n / 2, 1), n * 4, 50_000))
+            yield self.k
+
+    # --- to a checkpoint and back -----------------------------------------------------------------------------------
+
+    def state(self) -> tuple[dict[str, Array], dict[str, Any], dict[str, tuple[int, int]]]:
+        """Arrays, JSON values, and which arrays only grow (:meth:`noregret.store.Checkpoints.save`)."""
+        arrays = {f"learner.{name}": array for name, array in self.learner.state().items()}
+        arrays |= {"sums": self.sums, "curves": self.curves[: self.recorded]}
+        growing = {f"learner.{name}": grown for name, grown in self.learner.append_only().items()}
+        if arrays["curves"].nbytes > LONG_CURVES:
+            growing["curves"] = (0, self.recorded)
+        drawn = [stream.bit_generator.state for stream in self.streams]
+        return arrays, {"streams": drawn, "kernel_seconds": self.seconds}, growing
+
+    def restore(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+        """Continue after ``k`` episodes from what :meth:`state` gave."""
+        own = {name.removeprefix("learner."): array for name, array in arrays.items() if name.startswith("learner.")}
+        self.learner.restore(own)
+        self.sums[:] = arrays["sums"]
+        self.curves[: len(arrays["curves"])] = arrays["curves"]
+        for stream, state in zip(self.streams, meta["streams"], strict=True):
+            stream.bit_generator.state = state
+        self.k, self.seconds = k, meta["kernel_seconds"]
+
+
+class TableTrial(Trial):
+    """A trial on finitely many states: compiled blocks, every policy evaluated exactly before it is played."""
+
+    def __init__(self, problem: TabularCMDP, learner: Any, key: RunKey, V_star: float, layout: worlds.World) -> None:
+        super().__init__(problem, learner, key, V_star)
+        self.layout = layout
+        self.kept: Array | None = None
+        self._starts: Starts | None = None
+        self._best = np.array([V_star])
+        self.scratch = worlds.scratch_for(layout)
+        self._block: Callable[..., int] = block_for(learner._state)
+        if not learner._state.policy.flags.c_contiguous:
+            raise InputError(f"the policy of {learner.name} is not in C order; expected np.ascontiguousarray of it")
+
+    def from_starts(self, starts: Starts) -> TableTrial:
+        """The same with the first state of each episode given, and regret against the best from each."""
+        self._starts, self._best = starts, starts.best.values
+        self.layout = worlds.own_start(self.layout)  # the kernel writes each start into it
+        return self
+
+    def keep_policies(self) -> None:
+        """Keep sums of the policies that are played; the curves do not depend on it."""
+        self.kept = room(self.problem.r.shape)
+
+    def _play(self, n: int) -> None:
+        u = self.streams[0].random((n, worlds.world_width(self.problem)))
+        v = self.streams[1].random((n, self.problem.horizon))
+        first = NO_STARTS if self._starts is None else self._starts.of_block(self.k, u[:, 0])
+        begin = time.perf_counter()
+        bad = self._block(
+            self.learner._state, self.layout, self.scratch, u, v, self.k, self.episodes, self.every, first, self._best,
+            self.problem.b, self.sums, self.curves, self.kept,
+        )  # fmt: skip
+        if n == 0:
+            return
+        self.seconds += time.perf_counter() - begin
+        self.learner._planned = False
+        if bad >= 0:
+            raise self._diagnose(bad)
+        self.k += n
+
+    def state(self) -> tuple[dict[str, Array], dict[str, Any], dict[str, tuple[int, int]]]:
+        """As of every trial, and the policies where they are kept."""
+        arrays, meta, growing = super().state()
+        return arrays if self.kept is None else arrays | {"kept": self.kept}, meta, growing
+
+    def restore(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+        """Continue after ``k`` episodes."""
+        super().restore(k, arrays, meta)
+        self.kept = arrays.get("kept")
+
+    def _diagnose(self, episode: int) -> NumericalError:
+        """Name the first quantity of the learner that is not finite; what a plan makes of the others comes last."""
+        where = "the policy's value"
+        for key, array in sorted(self.learner.state().items(), key=lambda item: item[0] in ("Q", "V", "policy", "target")):
+            bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(0, dtype=bool)
+            if bad.any():
+                index = [int(i) for i in np.argwhere(bad)[0]]
+                where = f"{key}{index} = {array[tuple(index)]}"
+                break
+        return NumericalError(
+            f"{self.learner.name} on {self.problem.name}, trial {self.key.trial}: not finite at episode {episode + 1}: {where}"
+        )
+
+
+class LinearTrial(Trial):
+    """A trial on a linear CMDP with states in R^D.
+
+    Policies are evaluated by quadrature on the record grid: at every recorded episode the values of its policy stand for all
+    episodes since the last record. A policy that a learner kept from one record to the next is not evaluated again.
+    """
+
+    evaluated: ClassVar[str] = "at records"
+
+    def __init__(self, problem: LinearCMDP, learner: Any, key: RunKey, V_star: float, quadrature: Quadrature) -> None:
+        super().__init__(problem, learner, key, V_star)
+        self.quadrature = quadrature
+        self._values, self._plan = np.zeros(1 + problem.n_constraints), -1
+
+    @property
+    def notice(self) -> str:
+        """How much memory the run takes."""
+        return f"this run needs at most {self.learner.memory_bound() / 1e9:.2g} GB"
+
+    def compile(self) -> None:
+        """Play an episode and take it back, the first time a process meets features of these sizes."""
+        sizes = (type(self.learner), self.learner.map.rows, self.learner.map.width, self.learner.map.blocks)
+        with _compiling:
+            if self.k == 0 and sizes not in _compiled:
+                arrays, meta, _ = self.state()
+                before = {name: array.copy() for name, array in arrays.items()}
+                self._play(1)
+                self.restore(0, before, meta)
+                self._plan = -1
+                _compiled.add(sizes)
+
+    def _play(self, n: int) -> None:
+        for _ in range(n):
+            done = self.k + 1
+            recorded = done % self.every == 0 or done == self.episodes
+            begin = time.thread_time()
+            if recorded:
+                view = self.learner.current()
+                self.seconds += time.thread_time() - begin
+                if self._plan != self.learner.replans:
+                    self._values, self._plan = self.quadrature.values(view.chances), self.learner.replans
+                begin = time.thread_time()
+            self._episode()
+            self.seconds += time.thread_time() - begin
+            self.k = done
+            if recorded:
+                self._record((done - 1) // self.every)
+
+    def _episode(self) -> None:
+        """Play one episode and learn from it."""
+        p, learner = self.problem, self.learner
+        view = learner.current()
+        u, v = self.streams[0].random((p.horizon, p.uniforms)), self.streams[1].random(p.horizon)
+        phi = np.empty((p.horizon, p.n_actions, p.features.dimension))
+        same = learner.map is p.features
+        rows = phi if same else np.empty((p.horizon, learner.map.rows, learner.map.width))
+        actions, observed = np.empty(p.horizon, dtype=np.int64), np.empty((p.horizon, 1 + p.n_constraints))
+        x = p.start
+        for h in range(p.horizon):
+            phi[h] = p.features.encode(x[None])[0]
+            if not same:
+                rows[h] = learner.encode(h, x)
+            a = actions[h] = draw_action(view.at(h, rows[h : h + 1])[0][None], 0, 0, v[h])
+            x, observed[h] = p.step(h, phi[h, a], u[h])
+        learner.observe_rows(rows, actions, observed)
+
+    def _record(self, row: int) -> None:
+        """The values of the policy just played stand for all episodes since the last record."""
+        n, values = self.k - row * self.every, self._values
+        lack = np.concatenate([[self.V_star - values[0]], self.problem.b - values[1:]])
+        self.sums += n * np.concatenate([lack[:1], np.maximum(lack[:1], 0.0), lack[1:], np.maximum(lack[1:], 0.0)])
+        self.curves[row] = np.concatenate([self.sums, self.learner.dual])

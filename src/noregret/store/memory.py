@@ -1,0 +1,111 @@
+"""Runs in memory: a store for those who want curves and no files. What is under way survives a stop, not the process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noregret.store.folder import Store, StoredRun
+from noregret.store.identity import RunKey
+
+
+@dataclass(frozen=True)
+class RunInMemory(StoredRun):
+    """A finished run whose curves are at hand."""
+
+    arrays: dict[str, Any] = field(default_factory=dict)
+
+    def curves(self) -> dict[str, Any]:
+        """The curves by name."""
+        return dict(self.arrays)
+
+
+class Kept:
+    """The last checkpoint of a run."""
+
+    def __init__(self) -> None:
+        self.last: tuple[int, dict[str, Any], dict[str, Any]] | None = None
+
+    def save(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any], growing: Any = None) -> None:
+        """Keep copies."""
+        self.last = k, {name: np.array(array) for name, array in arrays.items()}, dict(meta)
+
+    def load(self) -> tuple[int, dict[str, Any], dict[str, Any]] | None:
+        """The last one, or None."""
+        return self.last
+
+    def forget(self) -> None:
+        """There is none any more."""
+        self.last = None
+
+
+class MemoryStore(Store):
+    """The same methods as a :class:`~noregret.store.Store` on disk, over dictionaries."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("memory"))
+        self._runs: dict[str, StoredRun] = {}
+        self._work: dict[str, Kept] = {}
+        self._failed: dict[str, dict[str, Any]] = {}
+        self._locks: dict[str, threading.Lock] = {}
+
+    def ids(self) -> list[str]:
+        """All finished runs."""
+        return sorted(self._runs)
+
+    def read(self, id: str) -> StoredRun:
+        """A finished run."""
+        return self._runs[id]
+
+    def whole(self, id: str) -> bool:
+        """Whether the run is finished."""
+        return id in self._runs
+
+    finished = has = whole
+
+    def write(self, key: RunKey, record: Mapping[str, Any], curves: Mapping[str, Any]) -> None:
+        """Keep a finished run."""
+        self._runs[key.id] = RunInMemory(key.id, self.folder, {"run": key.to_json(), **record}, dict(curves))
+        self.tidy(key.id)
+
+    def tidy(self, id: str) -> None:
+        """Forget what led to a finished run."""
+        self._work.pop(id, None)
+        self._failed.pop(id, None)
+
+    def forget(self, id: str) -> None:
+        """Forget a run."""
+        self._runs.pop(id, None)
+        self.tidy(id)
+
+    def clean(self) -> None:
+        """Nothing is left behind in memory."""
+
+    def fail(self, key: RunKey, record: Mapping[str, Any]) -> None:
+        """Remember that a run raised."""
+        self._failed[key.id] = {"run": key.to_json(), **record}
+
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """The records of the runs that raised."""
+        return dict(self._failed)
+
+    def checkpoints(self, id: str) -> Any:
+        """The checkpoint of a run."""
+        return self._work.setdefault(id, Kept())
+
+    @contextmanager
+    def lock(self, id: str) -> Iterator[bool]:
+        """Hold a run; False when another thread holds it."""
+        lock = self._locks.setdefault(id, threading.Lock())
+        free = lock.acquire(blocking=False)
+        try:
+            yield free
+        finally:
+            if free:
+                lock.release()
