@@ -16,22 +16,24 @@ import sys
 import numpy as np
 
 import noregret as nr
-from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.metrics import slope
-from noregret.oracle import quadrature as linear_oracle
-from noregret.runs import linear as linear_runner
+from noregret.results import record_grid
+from noregret.runs import Ask
+from noregret.runs.prepare import prepared
 
 MERGE_TOL = 0.02
 CELLS = {1: 500, 2: 48}
 
 
 def play(name: str, K: int, every: int, seed: int = 0, **options):
-    problem = nr.problems.load(name)
-    cells = CELLS[problem.state_dimension]
-    learner = nr.learners.make("primal-dual-lsvi", problem.spec, episodes=K, **options)
-    assert isinstance(learner, DensePrimalDualLSVI)
-    trace = linear_runner.Trace(problem, K, every, linear_oracle.solve(problem, cells=cells).value, cells)
-    return trace, trace.play(learner, seed, 0), learner
+    cells = CELLS[nr.problems.load(name).state_dimension]
+    key = Ask(name, "primal-dual-lsvi", K, seed=seed, record_every=every, params=options | {"cells": cells}).keys()[0]
+    trial = prepared(key).start(key)
+    seconds = []
+    while trial.k < K:
+        trial.advance(every)
+        seconds.append(trial.seconds)
+    return np.array(seconds), trial.curves, trial.learner
 
 
 def lazy(K: int = 3000) -> None:
@@ -42,7 +44,7 @@ def lazy(K: int = 3000) -> None:
             runs = [play(name, K, 20, seed, **options) for seed in range(3)]
             mean = np.mean([curves[-1] for _, curves, _ in runs], axis=0)
             hard[options["replan"]] = mean[1]
-            seconds = np.mean([trace.seconds[-1] for trace, _, _ in runs])
+            seconds = np.mean([spent[-1] for spent, _, _ in runs])
             plans, kept = (np.mean([f(x) for _, _, x in runs]) for f in (lambda x: x.replans, lambda x: x.kept.max()))
             print(
                 f"{name} K={K} {options}: regret {mean[0]:.1f}, hard {mean[1]:.1f}, violation {max(mean[2], 0):.1f}, hard "
@@ -52,8 +54,8 @@ def lazy(K: int = 3000) -> None:
 
 
 def flat(K: int = 30_000) -> None:
-    trace, curves, learner = play("linear-continuous", K, K // 20, replan="doubling", merge_tol=MERGE_TOL)
-    spent = np.diff(np.concatenate([[0.0], trace.seconds]))
+    seconds, curves, learner = play("linear-continuous", K, K // 20, replan="doubling", merge_tol=MERGE_TOL)
+    spent = np.diff(np.concatenate([[0.0], seconds]))
     second, last = spent[2:4].sum(), spent[18:20].sum()
     print(
         f"K={K}: second tenth {second / (K / 10) * 1e6:.0f} µs an episode, last tenth {last / (K / 10) * 1e6:.0f} µs, "
@@ -64,12 +66,12 @@ def flat(K: int = 30_000) -> None:
 
 def slopes(K: int = 20_000) -> None:
     for name in ("linear-continuous", "linear-continuous:dims=2"):
-        trace, curves, learner = play(name, K, 100, replan="doubling", merge_tol=MERGE_TOL)
-        found = [slope(trace.grid, curves[:, i]) for i in (0, 1)]
+        seconds, curves, learner = play(name, K, 100, replan="doubling", merge_tol=MERGE_TOL)
+        found = [slope(record_grid(len(curves), 100, K), curves[:, i]) for i in (0, 1)]
         print(
             f"{name} K={K}: regret {curves[-1, 0]:.1f} (slope {found[0]:.2f}), hard {curves[-1, 1]:.1f} (slope {found[1]:.2f}; "
             f"below 0.65), violation {max(curves[-1, 2], 0):.1f}, hard {curves[-1, 3]:.1f}, plans {learner.replans}, "
-            f"{trace.seconds[-1]:.0f} CPU s"
+            f"{seconds[-1]:.0f} CPU s"
         )
 
 

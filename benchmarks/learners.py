@@ -12,9 +12,8 @@ import time
 from typing import Any
 
 import noregret as nr
-from noregret import oracle
-from noregret.kernels import world as worlds
-from noregret.runs import runner
+from noregret.runs import Ask
+from noregret.runs.prepare import prepared
 
 TARGET = 40.0
 SLOWER = {"lsvi-bisection": 200.0, "opse-lcmdp": 200.0, "opdop, kernel form": 400.0}
@@ -22,8 +21,6 @@ SLOWER = {"lsvi-bisection": 200.0, "opse-lcmdp": 200.0, "opdop, kernel form": 40
 
 def main(turns: int, episodes: int) -> int:
     """Print the table; the number of learners that miss their target."""
-    problem = nr.problems.load("job-scheduling")
-    optimum, world = oracle.solve(problem), worlds.compile_world(problem)
     made: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in nr.learners.names()}
     made["opse-lcmdp"] = ("opse-lcmdp", {"safe_policy": "safest"})
     made["primal-dual-lsvi, greedy"] = ("primal-dual-lsvi", {"alpha": float("inf")})
@@ -32,8 +29,8 @@ def main(turns: int, episodes: int) -> int:
     trials, least = {}, {}
     for label, (name, params) in made.items():
         total = episodes * (turns + 1)
-        learner = runner.make_learner(problem, name, optimum, episodes=total, **params)
-        trials[label] = runner.Trial(problem, world, learner, 0, 0, total, total, optimum.value)
+        key = Ask("job-scheduling", name, total, record_every=total, params=params).keys()[0]
+        trials[label] = prepared(key).start(key)
         trials[label].advance(episodes)  # compiles, and fills the tables
         least[label] = float("inf")
     for _ in range(turns):

@@ -13,6 +13,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -24,7 +25,9 @@ from dense_yardstick import dense_run
 from noregret import learners
 from noregret.kernels import world as worlds
 from noregret.problems.base import TabularCMDP
-from noregret.runs import runner
+from noregret.runs.streams import streams
+from noregret.runs.trial import TableTrial
+from noregret.store import RunKey
 
 #: Constants of the comparison on the job-scheduling world: exploring, both actions in play.
 CONSTANTS = {
@@ -48,10 +51,11 @@ class Line(NamedTuple):
     met: bool
 
 
-def trial(problem: TabularCMDP, episodes: int, seed: int = 0, **params: object) -> runner.Trial:
+def trial(problem: TabularCMDP, episodes: int, seed: int = 0, **params: object) -> TableTrial:
     """A trial that measures against V* = 0 and records its end only."""
     made = learners.make("primal-dual-lsvi", problem.spec, episodes=episodes, **params)  # type: ignore[arg-type]
-    return runner.Trial(problem, worlds.compile_world(problem), made, seed, 0, episodes, episodes, 0.0)
+    key = RunKey(problem.name, made.name, episodes, seed, record_every=episodes)
+    return TableTrial(problem, made, key, 0.0, worlds.compile_world(problem))
 
 
 def clock(call: Callable[[], object]) -> float:
@@ -61,7 +65,7 @@ def clock(call: Callable[[], object]) -> float:
     return time.thread_time() - begin
 
 
-def kernel_seconds(one: runner.Trial, n: int) -> float:
+def kernel_seconds(one: TableTrial, n: int) -> float:
     """Seconds that the kernel takes for the next n episodes, as the trial itself counts them."""
     before = one.seconds
     one.advance(n)
@@ -71,7 +75,7 @@ def kernel_seconds(one: runner.Trial, n: int) -> float:
 def against_the_yardstick(K: int, rounds: int) -> Line:
     """One-hot on the job-scheduling world, both from the first episode to episode K, on the same uniforms."""
     problem = nr.problems.load("job-scheduling")
-    world, own = runner.streams(0, 0)
+    world, own = streams(0, 0)
     u, v = world.random((K, worlds.world_width(problem))), own.random((K, problem.horizon))
     start, c = int(np.argmax(problem.mu)), CONSTANTS
 
@@ -129,11 +133,11 @@ def optimum(m: int) -> Line:
 
 def start(rounds: int) -> Line:
     """The command line on a short run, compiled code found on disk; the least of the turns, CPU and wall."""
-    command = [sys.executable, "-m", "noregret", "run", "job-scheduling", "--episodes", "100", "--trials", "1"]
-    times = []
+    command = [sys.executable, "-m", "noregret", "run", "job-scheduling", "--episodes", "100", "--trials", "1", "--fresh"]
+    times, folder = [], tempfile.mkdtemp(prefix="noregret-bench-")
     for _ in range(rounds + 1):
         begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(command, check=True, capture_output=True, cwd=folder)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, time.perf_counter() - begin))
     cpu, wall = (min(column) for column in zip(*times[1:], strict=True))  # the first one may compile

@@ -19,9 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import noregret as nr
+from noregret._system.blas import pin_one_thread
 from noregret._system.cores import available_cores
 from noregret.report import page
-from noregret.runs.backends.job import Context, pin_threads
+from noregret.runs.backends.job import Context
 from noregret.runs.execute import CHECKPOINT_SECONDS
 from noregret.runs.prepare import prepare as world
 from noregret.runs.schedule import schedule as sweep
@@ -63,7 +64,7 @@ def kernels(folder: Path, runs: int, episodes: int) -> tuple[float, float, float
     wall, cpu = time.perf_counter(), time.process_time()
     busy = [0.0]
     home = world(PROBLEM)
-    start = home._start
+    start = home.start
 
     def counted(key: RunKey):  # type: ignore[no-untyped-def]
         trial = start(key)
@@ -77,10 +78,10 @@ def kernels(folder: Path, runs: int, episodes: int) -> tuple[float, float, float
         trial.advance = timed  # type: ignore[method-assign]
         return trial
 
-    home._start = counted  # type: ignore[method-assign]
+    home.start = counted
     summary = sweep(keys, Context(Store(folder / "sweep"), cores))
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    home._start = start  # type: ignore[method-assign]
+    home.start = start  # type: ignore[method-assign]
     assert summary.done == runs
     return summary.kernel_seconds / (wall * cores), busy[0] / cpu, cpu / (wall * cores)
 
@@ -98,8 +99,8 @@ def report(folder: Path, runs: int) -> tuple[float, float | None, float]:
     begin = time.perf_counter()
     path = page.write(folder / "report.html", [store.folder])
     made = time.perf_counter() - begin
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-    import browser
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    from tests import browser
 
     opened = None
     if browser.find() is not None:
@@ -116,7 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a quarter of everything, for a busy machine")
     scale = 4 if parser.parse_args().quick else 1
-    pin_threads()
+    pin_one_thread()
     folder, met = Path(tempfile.mkdtemp(prefix="noregret-bench-")), True
     try:
         shares = overhead(folder, 3, 200_000 // scale)

@@ -10,6 +10,8 @@ from noregret import learners
 from noregret.features import one_hot
 from noregret.kernels import world as worlds
 from noregret.problems.base import TabularCMDP
+from noregret.runs import Ask
+from noregret.runs.prepare import prepared
 from noregret.runs.streams import streams
 from noregret.runs.trial import TableTrial
 from noregret.store import RunKey
@@ -61,6 +63,14 @@ def trial(
     made = learners.make(name, problem.spec, episodes=episodes, **told(name, problem), **params)
     key = RunKey(problem.name, name, episodes, seed, index, record_every=1)
     return TableTrial(problem, made, key, 0.0, worlds.compile_world(problem))
+
+
+def begin(problem: Any, name: str = "primal-dual-lsvi", *, episodes: int, **options: Any) -> Any:
+    """The trial that ``nr.run`` would begin with; records every episode unless told otherwise."""
+    ours = ("seed", "record_every", "preset", "slater_gap", "starts", "features")
+    own = {"record_every": 1} | {key: options.pop(key) for key in ours if key in options}
+    key = Ask(problem, name, episodes, **own, params=options).keys()[0]
+    return prepared(key).start(key)
 
 
 def slow_twin(problem: TabularCMDP, constants: dict[str, Any]) -> ReferenceAlgorithm1:

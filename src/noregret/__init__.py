@@ -24,10 +24,12 @@ _HOME = {
     "RunResult": "results",
     "LinearCMDP": "problems.linear_continuous",
     "TabularCMDP": "problems.base",
+    "compare": "experiments.compare",
     "evaluate": "oracle",
     "load_runs": "store",
     "run": "runs",
     "solve": "oracle",
+    "sweep": "sweeps",
 }
 _MODULES = ("features", "gym", "learners", "metrics", "oracle", "problems", "theory")
 
@@ -40,6 +42,7 @@ __all__ = [
     "Optimum",
     "RunResult",
     "TabularCMDP",
+    "compare",
     "evaluate",
     "features",
     "gym",
@@ -50,6 +53,7 @@ __all__ = [
     "problems",
     "run",
     "solve",
+    "sweep",
     "theory",
 ]
 
@@ -57,12 +61,14 @@ if TYPE_CHECKING:
     from noregret import features, gym, learners, metrics, oracle, problems, theory
     from noregret.agent.agent import Agent
     from noregret.errors import InfeasibleError, NoRegretError
+    from noregret.experiments.compare import compare
     from noregret.oracle import Optimum, evaluate, solve
     from noregret.problems.base import Constraint, TabularCMDP
     from noregret.problems.linear_continuous import LinearCMDP
     from noregret.results import RunResult
     from noregret.runs.runner import run
     from noregret.store import load_runs
+    from noregret.sweeps import sweep
 
 
 def __getattr__(name: str) -> Any:

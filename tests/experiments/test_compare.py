@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import threading
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +14,16 @@ from typer.testing import CliRunner
 
 import noregret as nr
 from noregret import learners, metrics
+from noregret._system.text import listed
 from noregret.cli import app
-from noregret.cli.compare import entry, listed
 from noregret.errors import InputError
 from noregret.experiments import compare as experiment
 from noregret.experiments.compare import page as report
+from noregret.experiments.compare import settings
+from noregret.experiments.compare.settings import Entry
 from noregret.report.tables import slope
 from noregret.results import Outcome
+from noregret.runs import How
 
 runner = CliRunner()
 
@@ -44,11 +47,11 @@ def test_a_list_of_names_with_parameters(text: str, names: list[str]) -> None:
 
 
 def test_a_learner_with_parameters() -> None:
-    one = entry("primal-dual-lsvi:alpha=inf,cap=H,lower_clip=true,beta=0.3")
+    one = Entry.read("primal-dual-lsvi:alpha=inf,cap=H,lower_clip=true,beta=0.3")
     assert (one.name, one.params) == ("primal-dual-lsvi", {"alpha": np.inf, "cap": "H", "lower_clip": True, "beta": 0.3})
     assert one.label == "primal-dual-lsvi:alpha=inf,cap=H,lower_clip=true,beta=0.3"
-    assert entry("optimal").promise == ("-", "-")
-    assert entry("lsvi-ucb").promise == learners.get("lsvi-ucb").promise
+    assert Entry.read("optimal").promise == ("-", "-")
+    assert Entry.read("lsvi-ucb").promise == learners.get("lsvi-ucb").promise
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,7 @@ def test_a_learner_with_parameters() -> None:
 )
 def test_a_learner_that_cannot_be_read_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        entry(text)
+        Entry.read(text)
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
@@ -145,12 +148,14 @@ def test_what_is_printed_and_written(compared: tuple[Path, str]) -> None:
     assert "opse-lcmdp did not run: safe_policy is None" in " ".join(printed.split())
     assert "[12/12] opse-lcmdp on random:seed=3,m=2" in printed
     figures = [
-        f"{name}.{kind}" for name in ("curves-job-scheduling", "curves-random-seed-3-m-2", "pareto") for kind in ("png", "svg")
+        f"{name}.{kind}"
+        for name in ("curves-job-scheduling", "curves-random-seed-3-m-2", "pareto")
+        for kind in ("png", "svg", "pdf")
     ]
-    assert {path.name for path in out.iterdir()} == {"table.csv", "table.md", "curves.csv", *figures}
+    assert {path.name for path in out.iterdir()} == {"table.csv", "table.md", "curves.csv", "runs", *figures}
     for name in figures:
         head = (out / name).read_bytes()[:8]
-        assert head.startswith(b"\x89PNG") if name.endswith("png") else head.startswith(b"<?xml")
+        assert head.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[name[-3:]])
     assert (out / "table.md").read_text().startswith("## job-scheduling\n\n| learner |")
     curves = list(csv.DictReader(io.StringIO((out / "curves.csv").read_text())))
     assert len(curves) == 2 * 5 * 2 * 400  # problems, learners that ran, trials, recorded episodes
@@ -201,7 +206,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(args: list[str], message
         (["-t", "0"], "trials is 0"),
         (["--seed", "-1"], "seed is -1"),
         (["--preset", "practicl"], "unknown preset 'practicl'; did you mean 'practical'?"),
-        (["--threads", "0"], "threads is 0"),
+        (["--threads", "0"], "workers is 0"),
         (["--preset", "paper"], "no learner ran: uniform"),
     ],
 )
@@ -214,86 +219,75 @@ def test_a_refused_comparison_leaves_the_files_of_the_last_one(args: list[str], 
     assert (tmp_path / "table.csv").read_text() == "of the last one"
 
 
-def test_cells_side_by_side_give_the_same_and_keep_within_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, entries = nr.problems.load("job-scheduling"), [entry(text) for text in ("uniform", "optimal", "safest")]
-    at_work, most, both, lock = [0], [0], threading.Barrier(2, timeout=30), threading.Lock()
-    calls: list[str] = []
-
-    def watched(problem: object, name: str, **options: object) -> nr.RunResult:
-        with lock:
-            calls.append(name)
-            at_work[0] += options["threads"]  # type: ignore[operator]
-            most[0] = max(most[0], at_work[0])
-        if name != "safest":
-            both.wait()  # nobody comes unless the first two are at work together
-        try:
-            return nr.run(problem, name, **options)  # type: ignore[arg-type]
-        finally:
-            with lock:
-                at_work[0] -= options["threads"]  # type: ignore[operator]
-
-    options = {"episodes": 300, "trials": 1, "seed": 4}
-    alone = experiment.run_grid([problem], entries, threads=1, **options)
-    monkeypatch.setattr(experiment, "run", watched)
+def test_cells_give_the_same_in_any_number_and_are_told_when_they_are_through() -> None:
+    grid = experiment.Grid(
+        ["job-scheduling"], [Entry.read(text) for text in ("uniform", "optimal", "safest")], 300, 2, 4, "practical"
+    )
     told: list[Outcome] = []
-    together = experiment.run_grid([problem], entries, threads=2, tell=told.append, **options)
-    assert told == together and [one.label for one in together] == ["uniform", "optimal", "safest"]
-    assert most == [2]
+    alone = experiment.run_grid(grid, How(workers=1, progress=False))
+    together = experiment.run_grid(grid, How(workers=2, progress=False), told.append)
+    assert [one.label for one in together] == ["uniform", "optimal", "safest"]
+    assert sorted(one.label for one in told) == ["optimal", "safest", "uniform"]
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one.result.regret, other.result.regret)
         np.testing.assert_array_equal(one.result.hard_violations, other.result.hard_violations)
 
 
-def test_after_ctrl_c_what_was_done_is_written_and_the_rest_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second run has no end of its own: it stops because the progress it reports raises."""
+def test_python_and_the_command_give_the_same(compared: tuple[Path, str]) -> None:
+    cells = nr.compare(["job-scheduling"], ["uniform", "primal-dual-lsvi:alpha=inf"], episodes=400, trials=2, progress=False)
+    rows = list(csv.DictReader(io.StringIO((compared[0] / "table.csv").read_text())))
+    for one in cells:
+        row = next(row for row in rows if row["learner"] == one.label and row["problem"] == "job-scheduling")
+        assert float(row["regret"]) == one.result.regret[:, -1].mean()
 
-    def endless(problem: object, name: str, **options: object) -> nr.RunResult:
-        return nr.run(problem, name, **options | ({} if name == "uniform" else {"episodes": 10**9, "record_every": 10**8}))
 
-    def tell_once(line: str) -> None:
-        if line.startswith("[1/3]"):
-            raise KeyboardInterrupt
+def stop_after_the_first(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    """Ctrl-C when a line that starts with ``when`` is said."""
 
-    monkeypatch.setattr(experiment, "run", endless)
-    monkeypatch.setattr("noregret.cli.compare.say", tell_once)
-    args = ["compare", "--learners", "uniform,optimal,safest", "-k", "100", "-t", "1", "--threads", "1"]
-    done = runner.invoke(app, [*args, "--out", str(tmp_path)])
+    def say(line: str) -> None:
+        if line.startswith(when):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("noregret.cli.compare.say", say)
+
+
+def test_after_ctrl_c_what_was_done_is_written_and_the_same_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args = ["compare", "--learners", "uniform,optimal,safest", "-k", "3e6", "-t", "1", "--threads", "1", "--out", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        stop_after_the_first(patch, "[1/3]")
+        done = runner.invoke(app, args)
     assert done.exit_code == 130, done.output
     rows = list(csv.DictReader(io.StringIO((tmp_path / "table.csv").read_text())))
-    assert [row["reason"] for row in rows] == ["", experiment.STOPPED, experiment.STOPPED]
+    assert [row["reason"] for row in rows] == ["", settings.STOPPED, settings.STOPPED]
     assert float(rows[0]["regret"]) > 0 and rows[1]["regret"] == ""
-    assert f"optimal did not run: {experiment.STOPPED}" in (tmp_path / "table.md").read_text()
-
-
-def test_stopped_before_anything_was_done_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stops(problem: object, name: str, **options: object) -> nr.RunResult:
-        def show(done: int, note: str = "") -> None:
-            raise KeyboardInterrupt
-
-        return nr.run(problem, name, **options | {"progress": show})
-
-    monkeypatch.setattr(experiment, "run", stops)
-    done = runner.invoke(app, ["compare", "--learners", "uniform", "-k", "100", "-t", "2", "--out", str(tmp_path)])
-    assert done.exit_code == 130
-    assert "stopped: 0 of 1 runs were done; no file was written" in done.output
-    assert list(tmp_path.iterdir()) == []
+    assert f"optimal did not run: {settings.STOPPED}" in (tmp_path / "table.md").read_text()
+    done = runner.invoke(app, args)
+    assert done.exit_code == 0, done.output
+    whole = tmp_path / "whole"
+    assert runner.invoke(app, [*args[:-1], str(whole)]).exit_code == 0
+    for path in whole.iterdir():
+        if path.is_file():
+            assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
 
 # --- Table 1 -------------------------------------------------------------------------------------------------------
 
 
 def test_table1_has_the_rows_and_orders_of_the_paper() -> None:
-    assert [row.learner for row in experiment.TABLE1] == [
+    assert [row.learner for row in settings.TABLE1] == [
         "opdop", "opt-primal-dual", "opt-dual", "optpess-primal-dual", "triple-q", "primal-dual-lsvi",
     ]  # fmt: skip
-    for row in experiment.TABLE1:
+    for row in settings.TABLE1:
         assert learners.get(row.learner).promise[0] == row.regret
-    assert [row.learner for row in experiment.TABLE1 if row.linear] == ["opdop", "primal-dual-lsvi"]
-    assert [row.learner for row in experiment.TABLE1 if row.model_free] == ["triple-q", "primal-dual-lsvi"]
+    assert [row.learner for row in settings.TABLE1 if row.linear] == ["opdop", "primal-dual-lsvi"]
+    assert [row.learner for row in settings.TABLE1 if row.model_free] == ["triple-q", "primal-dual-lsvi"]
 
 
 def test_table1_prints_published_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "TABLE1", experiment.TABLE1[-1:])
+    monkeypatch.setattr(report, "TABLE1", settings.TABLE1[-1:])
+    monkeypatch.setattr(settings, "TABLE1", settings.TABLE1[-1:])
     done = runner.invoke(app, ["compare", "--table1", "-k", "300", "-t", "2", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     rows = list(csv.DictReader(io.StringIO((tmp_path / "table1.csv").read_text())))

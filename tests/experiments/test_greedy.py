@@ -35,11 +35,11 @@ def test_greedy_jumps_by_all_that_is_possible_and_soft_max_by_order_epsilon(hori
     np.testing.assert_allclose(last, 0.1, rtol=1e-3)
 
 
-def test_the_command_writes_one_picture_twice_and_says_what_is_at_most(tmp_path):
+def test_the_command_writes_one_picture_three_times_and_says_what_is_at_most(tmp_path):
     done = CliRunner().invoke(app, ["demo", "greedy", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "at most H−1" in " ".join(done.output.split())
-    assert sorted(f.name for f in tmp_path.iterdir()) == ["greedy.csv", "greedy.png", "greedy.svg"]
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["greedy.csv", "greedy.pdf", "greedy.png", "greedy.svg"]
     assert (tmp_path / "greedy.csv").read_text().count("\n") == 1 + len(greedy.EPSILONS)
     bad = CliRunner().invoke(app, ["demo", "greedy", "--out", str(tmp_path), "--horizon", "1"])
     assert bad.exit_code == 1

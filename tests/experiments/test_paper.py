@@ -17,7 +17,8 @@ from noregret.experiments.paper import page as report
 from noregret.experiments.paper import settings as experiment
 from noregret.report.tables import number
 
-FILES = {"figure1.png", "figure1.svg", "neighbours.png", "neighbours.svg", "table.csv", "curves.csv", "page.md"}
+FIGURES = {f"{name}.{kind}" for name in ("figure1", "neighbours") for kind in ("png", "svg", "pdf")}
+FILES = {*FIGURES, "table.csv", "curves.csv", "page.md", "runs"}
 K, TRIALS = 600, 3
 runner = CliRunner()
 
@@ -147,29 +148,31 @@ def test_a_short_run_claims_nothing_it_did_not_see(tmp_path):
     assert result.exit_code == 0, result.output
     page = (tmp_path / "page.md").read_text()
     assert "too few episodes" in page and "below zero" not in page and "does its work" not in page
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "figure1.png", "figure1.svg", "neighbours.png", "neighbours.svg", "table.csv", "curves.csv", "page.md"
-    }  # fmt: skip
+    assert {path.name for path in tmp_path.iterdir()} == FILES
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path, monkeypatch):
     import os
     import stat
 
+    command = ["paper", "--out", str(tmp_path), "--episodes", "50", "--trials", "1"]
+    assert runner.invoke(app, command).exit_code == 0
+    for name in FILES - {"runs"}:
+        (tmp_path / name).unlink()
     real, written = os.fsync, []
 
-    def full_at_the_third(descriptor: int) -> None:
+    def full_at_the_fourth(descriptor: int) -> None:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):  # folders are synced too
             written.append(descriptor)
-        if len(written) == 3:
+        if len(written) == 4:
             raise OSError(errno.ENOSPC, "No space left on device")
         real(descriptor)
 
-    monkeypatch.setattr("os.fsync", full_at_the_third)
-    result = runner.invoke(app, ["paper", "--out", str(tmp_path), "--episodes", "50", "--trials", "1"])
+    monkeypatch.setattr("os.fsync", full_at_the_fourth)
+    result = runner.invoke(app, command)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1] == f"error: {tmp_path / 'neighbours.png'}: cannot be written: No space left on device"
-    assert {path.name for path in tmp_path.iterdir()} == set()
+    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
 
 
 def test_an_unusable_folder_is_refused_before_anything_runs(tmp_path):

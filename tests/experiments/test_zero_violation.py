@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import noregret as nr
+from noregret.experiments.zero_violation import page as report
 from noregret.experiments.zero_violation import settings as experiment
-from noregret.report import zero_violation as report
 
 
 @pytest.mark.parametrize("name", ["random", "streaming"])

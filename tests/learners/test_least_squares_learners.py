@@ -12,9 +12,11 @@ from noregret import learners
 from noregret.errors import InputError
 from noregret.features import one_hot
 from noregret.problems.base import TabularCMDP
-from noregret.runs import runner
+from noregret.runs.streams import streams as streams_of
+from noregret.runs.trial import TableTrial
 from tests.reference import world
 from tests.reference.least_squares import ReferenceBisection, ReferenceLSVIUCB, ReferenceOPSE, ReferenceRounded
+from tests.support import begin
 
 
 def problem(seed: int, *, kind: str = "one-hot", m: int = 1, H: int = 3, S: int = 3, tight: float = 0.7) -> TabularCMDP:
@@ -40,15 +42,13 @@ def phi_of(p: TabularCMDP) -> np.ndarray:
     return one_hot(p.n_states, p.n_actions) if p.features is None else p.features
 
 
-def start(p: TabularCMDP, name: str, episodes: int, seed: int = 3, **params: Any) -> runner.Trial:
-    opt = nr.solve(p)
-    made = runner.make_learner(p, name, opt, episodes=episodes, **params)
-    return runner.Trial(p, runner.worlds.compile_world(p), made, seed, 0, episodes, 1, opt.value)
+def start(p: TabularCMDP, name: str, episodes: int, seed: int = 3, **params: Any) -> TableTrial:
+    return begin(p, name, episodes=episodes, seed=seed, **params)
 
 
-def side_by_side(trial: runner.Trial, reference: Any, compare: Any) -> None:
+def side_by_side(trial: TableTrial, reference: Any, compare: Any) -> None:
     """Both play their own plans with the same uniforms, the learner in the runner's loop; they agree in every episode."""
-    p, streams = trial.problem, runner.streams(trial.seed, 0)
+    p, streams = trial.problem, streams_of(trial.key.seed, 0)
     for k in range(trial.episodes):
         u, v = streams[0].random((1, world.width(p)))[0], streams[1].random((1, p.horizon))[0]
         slow = reference.plan()

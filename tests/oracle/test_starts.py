@@ -53,7 +53,8 @@ def test_regret_per_start_is_the_literal_one(given: Any) -> None:
     learner = make("primal-dual-lsvi", begins.problem.spec, episodes=K, **CONSTANTS)
     layout = worlds.compile_world(begins.problem)
     before = layout.start.copy()
-    one = Trial(begins.problem, layout, learner, 4, 0, K, 1, 0.0, starts=begins)
+    key = RunKey("small", learner.name, K, 4, record_every=1)
+    one = Trial(begins.problem, learner, key, 0.0, layout).from_starts(begins)
     for n in (5, 1, K):  # blocks do not matter
         one.advance(n)
     np.testing.assert_allclose(one.curves, curves(problem, states), rtol=1e-9, atol=1e-8)

@@ -8,8 +8,8 @@ import pytest
 import noregret as nr
 from noregret.learners import PolicyReservoir
 from noregret.problems.policies import markov_policy
-from noregret.runs.runner import Trial, make_learner, streams
-from tests.support import small, trial
+from noregret.runs.streams import streams
+from tests.support import begin, small, trial
 
 K = 60
 
@@ -18,8 +18,7 @@ def by_hand(problem, name, seed=0, index=0, **options):
     """Play trial ``index`` with plan and observe: all policies, as the runner's loop has them."""
     from noregret.kernels import world as worlds
 
-    opt = nr.solve(problem)
-    learner = make_learner(problem, name, opt, episodes=K, **options)
+    learner = begin(problem, name, episodes=K, **options).learner
     world, (of_world, own) = worlds.compile_world(problem), streams(seed, index)
     scratch, policies = worlds.scratch_for(world), []
     u, v = of_world.random((K, worlds.world_width(problem))), own.random((K, problem.horizon))
@@ -90,12 +89,10 @@ def test_the_promise_is_the_theorem_divided_by_the_episodes():
 def test_a_stopped_run_has_no_last_half():
     problem = small(1)
     opt = nr.solve(problem)
-    from noregret.kernels import world as worlds
     from noregret.results import Played
 
-    half = Trial(
-        problem, worlds.compile_world(problem), make_learner(problem, "uniform", opt, episodes=K), 0, 0, K, 1, opt.value, True
-    )
+    half = begin(problem, "uniform", episodes=K)
+    half.keep_policies()
     half.advance(K // 2)
     played = Played(half.kept[None], problem.available, opt.value, problem.b, None).valued(lambda pi: nr.evaluate(problem, pi))
     assert played.report("mixture", 0).V_r == pytest.approx(nr.evaluate(problem, played.policy("last"))[0])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import time
+
 import numpy as np
 import pytest
 
 import noregret as nr
-from noregret import learners
 from noregret.features import Fourier
 from noregret.oracle import quadrature as linear_oracle
 from noregret.problems import LinearCMDP, TabularCMDP, load, names
 from noregret.problems.quadrature import Quadrature
-from noregret.runs import linear as linear_runner
-from noregret.runs.streams import streams
+from noregret.runs.trial import LinearTrial
+from tests.support import begin
 
 ONE, TWO = load("linear-continuous"), load("linear-continuous:dims=2,seed=1")
 
@@ -110,9 +112,9 @@ def test_the_error_of_the_grid_is_stated_and_falls():
 
 def test_a_soft_max_policy_is_evaluated_as_exactly_as_the_grid_is_fine():
     """With steep soft-max the values have jumps: halving the cells must still halve the error, or better."""
-    learner = learners.make("primal-dual-lsvi", ONE.spec, episodes=300, alpha=1e4, beta=0.1)
-    trace = linear_runner.Trace(ONE, 300, 300, nr.solve(ONE).value, 100)
-    trace.play(learner, 0, 0)
+    trial = begin(ONE, episodes=300, record_every=300, alpha=1e4, beta=0.1, cells=100)
+    trial.advance(300)
+    learner = trial.learner
     values = [np.append(*linear_oracle.evaluate(ONE, learner.plan(), cells=n)) for n in (250, 500, 1000, 8000)]
     off = [np.abs(V - values[-1]).max() for V in values[:-1]]
     assert off[0] < 2e-2 and off[2] < 4e-3 and off[2] < off[0]
@@ -124,15 +126,14 @@ def test_a_soft_max_policy_is_evaluated_as_exactly_as_the_grid_is_fine():
 def test_regret_is_the_sum_of_the_exact_gaps_of_the_policies_played():
     K, seed = 30, 3
     result = nr.run(ONE, episodes=K, trials=2, seed=seed, record_every=1, cells=200, beta=0.1)
-    learner = learners.make("primal-dual-lsvi", ONE.spec, episodes=K, beta=0.1)
     optimum = linear_oracle.solve(ONE, cells=200)
-    world, own = streams(seed, 0)
     regret, lack = np.zeros(K), np.zeros(K)
-    trace = linear_runner.Trace(ONE, K, 1, optimum.value, 200)
+    trial = begin(ONE, episodes=K, seed=seed, record_every=K, cells=200, beta=0.1)
+    learner = trial.learner
     for k in range(K):
         V_r, V_g = linear_oracle.evaluate(ONE, learner.plan(), cells=200)
         regret[k], lack[k] = optimum.value - V_r, ONE.b[0] - V_g[0]
-        trace.episode(learner, world, own)
+        trial.advance(1)
     np.testing.assert_allclose(result.regret[0], np.cumsum(regret), atol=1e-9)
     np.testing.assert_allclose(result.hard_violations[0, :, 0], np.cumsum(np.maximum(lack, 0)), atol=1e-9)
     np.testing.assert_allclose(result.dual[0, -1], learner.dual)
@@ -152,15 +153,16 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch):
     """Ctrl-C in the second of two trials: the first is kept, with the same bits, and the result says more was asked for."""
     given = {"episodes": 40, "trials": 2, "record_every": 10, "cells": 60, "beta": 0.1}
     whole = nr.run(ONE, "primal-dual-lsvi", **given)
-    advance = linear_runner.LinearTrial.advance
+    advance = LinearTrial.advance
 
     def interrupted(self, n):
-        if self.index == 1:
-            raise KeyboardInterrupt
+        if self.key.trial == 1:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.5)
         advance(self, n)
 
-    monkeypatch.setattr(linear_runner.LinearTrial, "advance", interrupted)
-    result = nr.run(ONE, "primal-dual-lsvi", block_size=7, **given)
+    monkeypatch.setattr(LinearTrial, "advance", interrupted)
+    result = nr.run(ONE, "primal-dual-lsvi", block_size=7, threads=1, **given)
     assert not result.complete and result.trials == 1
     np.testing.assert_array_equal(result.regret[0], whole.regret[0])
 

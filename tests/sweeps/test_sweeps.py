@@ -20,7 +20,8 @@ from noregret.cli import app
 from noregret.errors import FileError, InputError
 from noregret.runs.backends.job import Context
 from noregret.runs.loggers import CSVLogger
-from noregret.runs.progress import Progress, clock
+from noregret.runs.prepare import Prepared
+from noregret.runs.progress import Tally, clock, log_lines
 from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store
 from noregret.sweeps import spec
@@ -145,11 +146,9 @@ def test_threads_and_processes_give_the_bits_of_run_in_any_number(file, tmp_path
 
 
 def test_a_run_that_raises_does_not_stop_the_rest_and_the_last_lines_say_why(file, tmp_path, monkeypatch):
-    from noregret.runs import execute
-
-    start = execute.World.start
+    start = Prepared.start
     monkeypatch.setattr(
-        execute.World, "start", lambda self, key: start(self, key) if key.seed or not broken else 1 / 0, raising=True
+        Prepared, "start", lambda self, key: start(self, key) if key.seed or not broken else 1 / 0, raising=True
     )
     broken = False
     plan = spec.read(file)
@@ -286,27 +285,23 @@ def test_a_run_that_kills_its_workers_is_given_up(tmp_path, monkeypatch):
 # --- progress and loggers -----------------------------------------------------------------------------------------
 
 
-def test_progress_is_a_line_in_a_terminal_and_plain_lines_in_a_log(monkeypatch):
+def test_progress_is_plain_lines_in_a_log(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     stream = io.StringIO()
-    progress = Progress(4, 4000, stream)
-    progress.note("a", 500)  # taken up at 500
-    progress.note("a", 900)
-    progress.done, progress.failed = 1, 1
-    progress.settle("b", 1000, 1000)
+    tally = Tally(4, 4000)
+    show = log_lines(tally, stream)
+    tally.note("a", 500)  # taken up at 500
+    tally.note("a", 900)
+    tally.finished, tally.failed = 1, 1
+    tally.settle("b", 1000, 1000)
     now[0] = 102.0
-    progress.show()
+    show(tally.episodes_done)
     assert stream.getvalue() == "", "a log gets a line every ten seconds"
     now[0] = 110.0
-    progress.show()
+    show(tally.episodes_done)
     assert stream.getvalue() == "1 of 4 runs done, 1 failed, 2 left; 140 episodes/s; 0:00:15 left\n"
-    terminal = io.StringIO()
-    terminal.isatty = lambda: True
-    progress = Progress(2, 100, terminal)
-    progress.show()
-    progress.close()
-    assert terminal.getvalue() == "\r\x1b[K0 of 2 runs done, 0 failed, 2 left; 0 episodes/s\r\x1b[K"
+    assert tally.words() == "1 of 4 runs done, 1 failed" and tally.episodes_done == 1900
     assert clock(59.6) == "0:01:00"
 
 

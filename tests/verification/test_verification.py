@@ -9,11 +9,10 @@ from typer.testing import CliRunner
 import noregret as nr
 from noregret.cli import app
 from noregret.errors import InputError
-from noregret.runs.runner import make_learner
 from noregret.runs.streams import streams
 from noregret.verification import all_checks, checks, trace
 from tests.reference import world as slow_world
-from tests.support import slow_twin, small
+from tests.support import begin, slow_twin, small
 
 
 def verdicts(t):
@@ -135,7 +134,7 @@ def test_the_soft_max_is_judged_by_the_alpha_of_its_episode(options):
     """α moves at episodes 2^i (or with √k); the policy of each episode gives its own away."""
     problem = small(0, mu=1)
     t = trace(problem, episodes=40, preset="theory" if "xi" in options else "paper", **options)
-    learner = make_learner(problem, "primal-dual-lsvi", nr.solve(problem), episodes=40, preset=t.learner.preset, **options)
+    learner = begin(problem, episodes=40, preset=t.learner.preset, **options).learner
     world, own = streams(0, 0)
     for k in range(40):
         plan = learner.plan()

@@ -119,7 +119,9 @@ def options(
 
 def stop() -> NoReturn:
     """End as a command that was stopped ends: 130 after Ctrl-C, 143 after SIGTERM."""
-    raise typer.Exit(STOPPED)
+    from noregret.runs.signals import Wish
+
+    raise typer.Exit(128 + (Wish.last or signal.SIGINT))
 
 
 def say(line: str) -> None:

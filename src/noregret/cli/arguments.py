@@ -116,9 +116,7 @@ Out = Annotated[
 ]
 OutIfGiven = Annotated[
     Path | None,
-    typer.Option(
-        "--out", "-o", metavar="FOLDER", help="Where runs, curves and a figure are kept; runs in results/run by default."
-    ),
+    typer.Option("--out", "-o", metavar="FOLDER", help="Where runs, curves and a figure go; by default runs in results/run."),
 ]
 Runs = Annotated[Path, typer.Option("--runs", "-r", metavar="FOLDER", help="The folder with stored runs.")]
 

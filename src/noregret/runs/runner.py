@@ -61,6 +61,10 @@ class How:
     imports: tuple[str, ...] = ()
     progress: Progress | Literal["log"] = None
 
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise InputError(f"workers is {self.workers}; expected a whole number, at least 1")
+
 
 @dataclass
 class Sitting:
@@ -230,7 +234,7 @@ def run(
         raise InputError("keep_policy is True; expected False on a linear CMDP, whose policies are not tables")
     if keep_policy and (starts is not None or out is not None or backend != "threads"):
         raise InputError("keep_policy is True; expected no starts, no out, and backend 'threads'")
-    here: dict[str, Any] = {"block_size": block_size, "keep_policies": keep_policy, "raises": True}
+    here: dict[str, Any] = {"block_size": block_size, "keep_policies": keep_policy, "raises": True, "notice": first.notice}
     how = How(None if out is None else Path(out), fresh, backend, address, threads, progress=progress)
     sitting = play(keys, how, **(here if backend == "threads" else {}))
     for error in sitting.summary.failed.values():

@@ -96,7 +96,7 @@ def schedule(
         tally.settle(ending.id, key.episodes, ending.episodes)
         tell(key, ending)
 
-    with bar(tally.episodes, shown) as show:
+    with bar(tally.episodes, shown, context.notice) as show:
 
         def tick() -> None:
             try:

@@ -6,13 +6,14 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Wish:
-    """The signal that came, or None."""
+    """The signal that came, or None; ``Wish.last`` is the last one in this process."""
 
     number: int | None = None
+    last: ClassVar[int | None] = None
 
 
 @contextmanager
@@ -24,7 +25,7 @@ def stopping(stop: threading.Event) -> Iterator[Wish]:
         return
 
     def heard(number: int, frame: Any) -> None:
-        wish.number = number
+        wish.number = Wish.last = number
         stop.set()
         for each, handler in before.items():
             signal.signal(each, handler)

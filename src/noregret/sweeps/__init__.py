@@ -1,1 +1,50 @@
-"""Many runs that survive: played from the store's checkpoints, by threads, processes, or a Ray or Dask cluster."""
+"""Many runs at once: a grid as a TOML file, and searches for parameters. They describe runs; :mod:`noregret.runs` plays them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from noregret._system.progress import Progress
+from noregret.runs import How, play
+from noregret.store import RunTable
+from noregret.sweeps import spec as specs
+
+__all__ = ["sweep"]
+
+
+def sweep(
+    spec: str | Path | Mapping[str, Any],
+    out: str | Path = "runs",
+    *,
+    fresh: bool = False,
+    backend: str = "threads",
+    address: str | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> RunTable:
+    """Play every run of a sweep that is not finished yet, and give all of them as a table.
+
+    Args:
+        spec: a path to a TOML file (:mod:`noregret.sweeps.spec`), or its entries as a dictionary.
+        out: the folder that keeps the runs; the same call goes on from what is there.
+        fresh: forget what ``out`` has of these runs.
+        backend: "threads", "processes", "ray" or "dask".
+        address: the Ray or Dask cluster; one on this machine by default.
+        workers: runs at once; all cores by default.
+        progress: whether a bar is shown; by default on a terminal.
+
+    Returns:
+        The finished runs. A run that failed is named in a warning; after Ctrl-C the table has what is finished.
+
+    Raises:
+        InputError: the sweep asks for something that cannot be run; nothing was played.
+    """
+    plan = specs.from_entries(spec) if isinstance(spec, Mapping) else specs.read(spec)
+    how = How(Path(out), fresh, backend, address, workers, imports=plan.imports, progress=progress)
+    sitting = play(plan.keys, how)
+    for error, ids in sitting.summary.reasons():
+        warnings.warn(f"{len(ids):,} runs failed: {error}", stacklevel=2)
+    return RunTable(sitting.store.read(key.id) for key in plan.keys if sitting.store.whole(key.id))

@@ -66,6 +66,11 @@ def parse(text: str, source: str = "sweep") -> Plan:
     return _Reader(text, source, entries).plan()
 
 
+def from_entries(entries: Mapping[str, Any]) -> Plan:
+    """The runs that a dictionary with the entries of such a file asks for."""
+    return _Reader("", "sweep", dict(entries)).plan()
+
+
 class _Reader:
     """Checks entries and says where they are wrong."""
 

@@ -22,7 +22,7 @@ INPUTS = ".inputs"
 
 @dataclass
 class Context:
-    """What a backend is told beside the runs. The last four are for runs in this process only."""
+    """What a backend is told beside the runs. What follows ``progress`` is for runs in this process only."""
 
     store: Store
     workers: int
@@ -36,6 +36,7 @@ class Context:
     keep_policies: bool = False
     raises: bool = False
     watch: Callable[[Any], None] | None = None
+    notice: str = ""
 
     def settings(self) -> Settings:
         """How a run is played in this process."""
