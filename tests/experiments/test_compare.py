@@ -146,7 +146,7 @@ def test_the_rows_are_what_run_gives(compared: tuple[Path, str]) -> None:
 def test_what_is_printed_and_written(compared: tuple[Path, str]) -> None:
     out, printed = compared
     assert "opse-lcmdp did not run: safe_policy is None" in " ".join(printed.split())
-    assert "[12/12] opse-lcmdp on random:seed=3,m=2" in printed
+    assert "[12/12] " in printed and "opse-lcmdp on random:seed=3,m=2: " in printed
     figures = [
         f"{name}.{kind}"
         for name in ("curves-job-scheduling", "curves-random-seed-3-m-2", "pareto")

@@ -256,7 +256,7 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch, base: 
     def interrupted(self: Trial, n: int) -> None:
         if self.key.trial == 1 and self.k >= 200:
             control_c()
-        if (self.key.trial, self.k) in ((0, 491), (1, 190)) and threads == 2:
+        if (self.key.trial, self.k) in ((0, 490), (1, 190)) and threads == 2:
             both.wait(60)  # the first trial is nearly through
         advance(self, n)
 
