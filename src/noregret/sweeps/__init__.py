@@ -1,4 +1,4 @@
-"""Many runs at once: a grid as a TOML file, and searches for parameters. They describe runs; :mod:`noregret.runs` plays them."""
+"""Many runs at once: grids as TOML files, and searches for parameters. They describe runs; :mod:`noregret.runs` plays them."""
 
 from __future__ import annotations
 
