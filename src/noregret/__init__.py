@@ -21,6 +21,7 @@ _HOME = {
     "InfeasibleError": "errors",
     "NoRegretError": "errors",
     "Optimum": "oracle",
+    "Comparison": "results",
     "RunResult": "results",
     "LinearCMDP": "problems.linear_continuous",
     "TabularCMDP": "problems.base",
@@ -31,10 +32,11 @@ _HOME = {
     "solve": "oracle",
     "sweep": "sweeps",
 }
-_MODULES = ("features", "gym", "learners", "metrics", "oracle", "problems", "theory")
+_MODULES = ("features", "gym", "learners", "metrics", "oracle", "problems", "report", "theory")
 
 __all__ = [
     "Agent",
+    "Comparison",
     "Constraint",
     "InfeasibleError",
     "LinearCMDP",
@@ -51,6 +53,7 @@ __all__ = [
     "metrics",
     "oracle",
     "problems",
+    "report",
     "run",
     "solve",
     "sweep",
@@ -65,7 +68,8 @@ if TYPE_CHECKING:
     from noregret.oracle import Optimum, evaluate, solve
     from noregret.problems.base import Constraint, TabularCMDP
     from noregret.problems.linear_continuous import LinearCMDP
-    from noregret.results import RunResult
+    from noregret.report import build as report
+    from noregret.results import Comparison, RunResult
     from noregret.runs.runner import run
     from noregret.store import load_runs
     from noregret.sweeps import sweep

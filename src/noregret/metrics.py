@@ -1,7 +1,12 @@
-"""Numbers made of curves: means with intervals over trials, and the slope of regret."""
+"""Numbers made of curves, and how a person reads them: means with intervals over trials, and the slope of regret.
+
+One statistic is used in every table, figure and page: the mean over trials with Student's 95% interval (:func:`mean_interval`).
+Where an interquartile mean stands beside it, the table says so.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +23,45 @@ class Interval:
     mean: Array
     low: Array
     high: Array
+
+
+class Slope(float):
+    """An exponent of growth: a person reads two digits of it, a file has them all."""
+
+
+#: What a table holds; :func:`show` makes text of it.
+Cell = str | int | float | Interval | None
+
+
+def show(cell: Cell) -> str:
+    """A cell as a person reads it: four digits, thousands apart, an interval as its mean ± its half width.
+
+    >>> show(mean_interval([1.0, 2.0, 3.0])), show(Slope(-9e-17)), show(None)
+    ('2 ± 2.484', '0.00', '-')
+    """
+    if cell is None:
+        return "-"
+    if isinstance(cell, Interval):
+        half = float(cell.high - cell.mean)
+        return f"{number(float(cell.mean))} ± {number(half)}" if half > 1e-9 * abs(cell.mean) else number(float(cell.mean))
+    if isinstance(cell, Slope) and math.isfinite(cell):
+        return f"{round(cell, 2) + 0.0:.2f}"  # no minus before 0.00
+    return cell if isinstance(cell, str) else number(cell)
+
+
+def number(value: float) -> str:
+    """A number as a person reads it.
+
+    >>> number(5474.2), number(0.49979), number(200000), number(0.0), number(1.2e-7), number(float("nan"))
+    ('5,474', '0.4998', '200,000', '0', '1.2e-07', '-')
+    """
+    if math.isnan(value):
+        return "-"
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    if float(value).is_integer() or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
 
 
 def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
@@ -50,7 +94,7 @@ def swings(curve: ArrayLike, size: float) -> int:
     return turns
 
 
-def slope(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> float:
+def slope(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> Slope:
     """The exponent p of curve ~ k^p: least squares on log–log axes from the share ``start`` of the episodes on.
 
     Points are taken evenly in log k, so that the many late ones do not outweigh the rest. Where the curve is not positive
@@ -61,8 +105,8 @@ def slope(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> float:
     pick = np.unique(np.searchsorted(k, wanted).clip(0, len(k) - 1))
     pick = pick[y[pick] > 0]
     if len(pick) < 2:
-        return float("nan")
-    return float(np.polyfit(np.log(k[pick]), np.log(y[pick]), 1)[0])
+        return Slope("nan")
+    return Slope(np.polyfit(np.log(k[pick]), np.log(y[pick]), 1)[0])
 
 
 def late(episodes: ArrayLike, curves: ArrayLike, share: float = 0.1) -> Array:
@@ -117,15 +161,3 @@ def bootstrap_interval(
         tails = ndtr(bias + shifted / (1.0 - acceleration * shifted))
     low, high = np.quantile(spread, tails)
     return Interval(point, np.asarray(low), np.asarray(high))
-
-
-def bootstrap_band(curves: ArrayLike, *, level: float = 0.95, resamples: int = 1000, seed: int = 0) -> Interval:
-    """The mean over the first axis and the percentile bootstrap interval of each entry, from the same resamples of trials."""
-    x = np.asarray(curves, dtype=np.float64)
-    mean = x.mean(axis=0)
-    if len(x) == 1:
-        return Interval(mean, mean, mean)
-    weights = np.random.default_rng(seed).multinomial(len(x), np.full(len(x), 1 / len(x)), resamples) / len(x)
-    spread = np.tensordot(weights, x, axes=1)
-    low, high = np.quantile(spread, [0.5 - level / 2, 0.5 + level / 2], axis=0)
-    return Interval(mean, low, high)

@@ -114,10 +114,8 @@ def test_run_prints_and_writes_the_numbers_of_the_same_run_in_python(tmp_path):
     own = nr.run(
         nr.problems.load("job-scheduling"), episodes=1000, trials=3, seed=5, beta=0.2, record_every=2, progress=False
     )  # fmt: skip
-    from noregret.report import tables
-
     for which in ("regret", "violation", "hard_violation", "hard_regret"):
-        assert tables.show(tables.last(own, which)) in result.stdout
+        assert nr.metrics.show(own.last(which)) in result.stdout
     with open(out / "curves.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert np.array_equal(np.reshape([float(row["regret"]) for row in rows], own.regret.shape), own.regret)

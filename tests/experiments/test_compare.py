@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,9 @@ from noregret.experiments.compare import page as report
 from noregret.experiments.compare import settings
 from noregret.experiments.compare.settings import Entry
 from noregret.report.tables import slope
-from noregret.results import Outcome
+from noregret.results import NO_PROMISE, Comparison, Outcome, drawing
 from noregret.runs import How
+from tests.made_up import a_result
 
 runner = CliRunner()
 
@@ -50,7 +52,7 @@ def test_a_learner_with_parameters() -> None:
     one = Entry.read("primal-dual-lsvi:alpha=inf,cap=H,lower_clip=true,beta=0.3")
     assert (one.name, one.params) == ("primal-dual-lsvi", {"alpha": np.inf, "cap": "H", "lower_clip": True, "beta": 0.3})
     assert one.label == "primal-dual-lsvi:alpha=inf,cap=H,lower_clip=true,beta=0.3"
-    assert Entry.read("optimal").promise == ("-", "-")
+    assert Entry.read("optimal").promise is None and Entry.read("uniform").promise is None
     assert Entry.read("lsvi-ucb").promise == learners.get("lsvi-ucb").promise
 
 
@@ -164,21 +166,34 @@ def test_what_is_printed_and_written(compared: tuple[Path, str]) -> None:
     }
 
 
-def test_every_learner_keeps_its_colour(compared: tuple[Path, str]) -> None:
-    """A learner that refused takes no colour, and a figure of one problem has the colours of the figure of all."""
-    result = nr.run(nr.problems.load("job-scheduling"), "uniform", episodes=20, trials=2, record_every=1)
+def test_every_learner_keeps_its_colour() -> None:
+    """Whoever else is drawn: a learner's name gives its colour, and its variants differ in their lines."""
+    known = a_result(learner="opdop")
     cells = [
         Outcome("p", "a", ("-", "-"), None, "no"),
-        Outcome("p", "b", ("x", "y"), result),
-        Outcome("p", "c", ("x", "y"), result),
+        Outcome("p", "b", ("x", "y"), known),
+        Outcome("p", "c", ("x", "y"), known),
+        Outcome("p", "d", ("x", "y"), a_result(learner="triple-q")),
     ]
-    one = report.curves_figure(cells)
-    assert report.drawn_labels(cells) == ["b", "c"]
-    colours = [line.get_color() for line in one.axes[0].get_lines()]
-    assert colours == [report.style(0)["colour"], report.style(1)["colour"]]
-    picture = report.pareto_figure(cells)
-    assert picture.axes[0].get_title(loc="left") == "p"
-    assert len({(report.style(i)["colour"], report.style(i)["line"]) for i in range(21)}) == 21
+    for figure in (report.curves_figure(cells), report.curves_figure(cells[1:3]), Comparison(cells).plot()[0, 0].figure):
+        for line in figure.axes[0].get_lines():
+            assert line.get_color() == drawing.colour("triple-q" if line.get_label() == "d" else "opdop")
+            assert line.get_linestyle() == ("--" if line.get_label() == "c" else "-")
+
+
+def test_a_learner_without_a_promise_is_on_the_front() -> None:
+    good, bad = a_result(), a_result(hard_regret=a_result().hard_regret * 9)
+    cells = [Outcome("p", "foreign", ("-", "-"), good), Outcome("p", "other", ("x", "y"), bad)]
+    fixed = Outcome("p", "fixed", NO_PROMISE, a_result(hard_regret=a_result().hard_regret / 9))
+    steps = report.pareto_figure([*cells, fixed]).axes[0].get_lines()[0]
+    assert steps.get_ydata().tolist() == [good.hard_regret[:, -1].mean()]
+
+
+def test_a_comparison_without_matplotlib_has_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.warns(UserWarning, match="no figure was written"):
+        files = report.write([Outcome("p", "a", ("x", "y"), a_result())], tmp_path)
+    assert [file.name for file in files] == ["table.csv", "table.md", "curves.csv"]
 
 
 @pytest.mark.parametrize(

@@ -15,21 +15,8 @@ from noregret import metrics
 from noregret._system.files import make_folder
 from noregret.errors import FileError, NoRegretError
 from noregret.report import figures, tables
-from noregret.results import RunResult
-
-
-def a_result(trials: int = 3, points: int = 40, m: int = 1, zeta: float = 0.1, seed: int = 0) -> RunResult:
-    """Made-up curves: regret grows like √k, violations and duals are random."""
-    rng = np.random.default_rng(seed)
-    episodes = np.arange(1, points + 1) * 25
-    regret = np.sqrt(episodes) * (2.0 + rng.random((trials, 1)))
-    return RunResult(
-        problem="made-up", learner="nobody", preset="practical", constants={"zeta": zeta, "beta": 1.0, "lam": 0.01}, seed=3,
-        episodes=episodes, regret=regret, hard_regret=regret + 1.0, violations=rng.random((trials, points, m)),
-        hard_violations=1 + rng.random((trials, points, m)), dual=rng.random((trials, points, m)), optimal_value=9.0,
-        tightened_value=9.0 - zeta, optimal_dual=np.full(m, 0.5), slater_gap=0.5, slater_gap_used=None,
-        episodes_requested=int(episodes[-1]), seconds=2.0, kernel_seconds=3.0, threads=2,
-    )  # fmt: skip
+from noregret.results import RunResult, drawing
+from tests.made_up import a_result
 
 
 def test_summary_has_the_results_own_numbers():
@@ -100,9 +87,8 @@ def test_swings():
 
 
 @pytest.mark.parametrize("m", [1, 2])
-def test_figures_are_whole_png_and_svg(tmp_path, m):
-    figure = figures.overview(a_result(m=m))
-    png, svg = figures.write(figure, tmp_path / "a.png"), figures.write(figure, tmp_path / "a.svg")
+def test_figures_are_whole_png_svg_and_pdf(tmp_path, m):
+    png, svg, pdf = figures.write_all(figures.overview(a_result(m=m)), tmp_path / "a")
     data = png.read_bytes()
     assert data.startswith(b"\x89PNG\r\n\x1a\n") and data.endswith(b"IEND\xaeB`\x82")
     import matplotlib.image
@@ -114,22 +100,37 @@ def test_figures_are_whole_png_and_svg(tmp_path, m):
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     text = svg.read_text()
     assert "cumulative regret (reward)" in text and "cumulative violation (utility)" in text
-    assert figures.write(figures.overview(a_result(m=m)), tmp_path / "b.png").read_bytes() == data  # the same each time
+    assert pdf.read_bytes().startswith(b"%PDF") and pdf.read_bytes().rstrip().endswith(b"%%EOF")
+    again = figures.write_all(figures.overview(a_result(m=m)), tmp_path / "b")
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in (png, svg, pdf)], "the same each time"
 
 
-def test_band_draws_the_mean_and_stays_above_zero_where_the_curve_does():
+def drawn_band(result, which):
+    _, axes = drawing.new(1, 1, 4, 3)
+    drawing.band(axes[0, 0], result, which)
+    assert np.array_equal(axes[0, 0].lines[0].get_ydata(), getattr(result, which).mean(axis=0))
+    return axes[0, 0].collections[0].get_paths()[0].vertices[:, 1]
+
+
+def test_bands_are_the_interval_and_end_at_zero_only_where_a_curve_cannot_go_below():
     result = a_result()
-    _, axes = figures.new(1, 1, 4, 3)
-    figures.band(axes[0, 0], result, "violation")
-    line, area = axes[0, 0].lines[0], axes[0, 0].collections[0]
-    assert np.array_equal(line.get_ydata(), result.violation.mean(axis=0))
-    assert metrics.mean_interval(result.violation).low.min() < 0.0
-    assert area.get_paths()[0].vertices[:, 1].min() >= 0.0
+    assert metrics.mean_interval(result.violation).low.min() < 0.0 <= drawn_band(result, "violation").min()
+    uneven = a_result(regret=np.array([[1.0], [2.0], [100.0]]) * np.ones(40))  # all positive, the interval is not
+    low = metrics.mean_interval(uneven.regret).low.min()
+    assert low < -50.0 and drawn_band(uneven, "regret").min() == pytest.approx(low)
+
+
+def test_a_slope_of_rounding_is_zero():
+    flat = a_result(regret=np.full((3, 40), 7.3), hard_regret=np.full((3, 40), 7.3))
+    assert abs(tables.slope(flat)) < 1e-12
+    assert tables.show(tables.slope(flat)) == tables.show(metrics.Slope(-9e-17)) == "0.00"
+    assert "0.00" in tables.card(flat).markdown() and "e-1" not in tables.summary({"x": flat}).markdown()
+    assert tables.show(metrics.Slope("nan")) == "-"
 
 
 def test_one_trial_has_no_band():
-    _, axes = figures.new(1, 1, 4, 3)
-    figures.band(axes[0, 0], a_result(trials=1), "regret")
+    _, axes = drawing.new(1, 1, 4, 3)
+    drawing.band(axes[0, 0], a_result(trials=1), "regret")
     assert len(axes[0, 0].lines) == 1 and not axes[0, 0].collections
 
 
@@ -143,7 +144,7 @@ def test_fitted_line_has_the_slope_and_passes_through_the_curve():
 def test_a_missing_matplotlib_is_said_with_the_way_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(NoRegretError, match=r"pip install 'noregret\[report\]'"):
-        figures.new(1, 1, 3, 3)
+        drawing.new(1, 1, 3, 3)
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):

@@ -81,8 +81,6 @@ def test_intervals_where_corrections_are_not_defined():
     assert one.mean == one.low == one.high == 2.0
     nearly = metrics.bootstrap_interval([1.0, 1.0, 1.0, 1.0, 1.0, 9.0], metrics.iqm)
     assert np.isfinite([nearly.low, nearly.high]).all() and nearly.low <= nearly.mean <= nearly.high
-    band = metrics.bootstrap_band(np.array([[1.0, 2.0], [3.0, 2.0]]))
-    assert band.mean.tolist() == [2, 2] and band.low[0] < 2 < band.high[0] and band.low[1] == band.high[1] == 2
 
 
 def test_groups_are_runs_that_differ_in_seed_and_trial_only(runs):
@@ -263,11 +261,55 @@ def test_the_command_writes_page_figures_and_table(tmp_path, runs):
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 0, result.output
     names = {path.name for path in (tmp_path / "f").iterdir()}
-    assert names == {f"random-S-4-A-2-H-3{seed}.{kind}" for seed in ("", "-seed-1") for kind in ("png", "svg")}
+    assert names == {f"random-S-4-A-2-H-3{seed}.{kind}" for seed in ("", "-seed-1") for kind in ("png", "svg", "pdf")}
     assert (tmp_path / "f" / "random-S-4-A-2-H-3.png").read_bytes()[:4] == b"\x89PNG"
     assert "primal-dual-lsvi" in (tmp_path / "f" / "random-S-4-A-2-H-3.svg").read_text()
     text = (tmp_path / "t.tex").read_text()
     assert text.count(r"\\") == 1 + 6 and r"\begin{tabular}{llrrrrrr}" in text and text.count("{") == text.count("}")
+
+
+def test_every_group_is_drawn_and_every_learner_has_its_own_colour(tmp_path, runs, monkeypatch):
+    made = page.rows(load_runs(runs).runs)
+    monkeypatch.setattr(comparison, "CURVES", 2)
+    drawn = []
+    monkeypatch.setattr(comparison.figures, "write_all", lambda figure, path, dpi: drawn.append((path.name, figure)) or [path])
+    comparison.write_figures(made, tmp_path)
+    assert [name for name, _ in drawn[:2]] == ["random-S-4-A-2-H-3", "random-S-4-A-2-H-3-figure-2"]
+    assert "figure 1 of 2 (2 of 3 groups)" in drawn[0][1].get_suptitle()
+    lines = {}
+    for _, figure in drawn:
+        for line in figure.axes[0].get_lines():
+            lines.setdefault(line.get_label(), set()).add((line.get_color(), line.get_linestyle()))
+    assert lines.keys() == {row.group.label for row in made} and all(len(looks) == 1 for looks in lines.values())
+    on_page = {(g["label"], g["colour"]) for g in page._data(made, range(len(made)))["groups"]}
+    assert on_page == {(label, colour) for label, looks in lines.items() for colour, _ in looks}
+
+
+def test_tables_latex_and_page_have_one_statistic(runs):
+    row = page.rows(load_runs(runs).runs)[0]
+    expected = metrics.mean_interval(row.result.regret[:, -1])
+    assert row.mean["regret"] == expected == comparison.table([row]).rows[0][4]
+    text = metrics.show(expected)
+    assert text in page.page(row.group.runs) and text.replace("±", r"\pm") in latex(comparison.table([row])).replace("{,}", ",")
+    band = page._data([row], [0])["groups"][0]["curves"]["regret"]
+    whole = metrics.mean_interval(row.result.regret)
+    assert band["low"][-1] == pytest.approx(whole.low[-1], rel=1e-4) and band["mean"][-1] == pytest.approx(
+        expected.mean, rel=1e-4
+    )
+
+
+def test_the_package_is_a_function(tmp_path, runs):
+    import noregret as nr
+    import noregret.report.page
+
+    files = nr.report(runs, tmp_path / "out", title="Mine")
+    assert nr.report.page is noregret.report.page
+    assert {path.name for path in files} == {path.name for path in (tmp_path / "out").iterdir()}
+    assert files[0].name == "report.html" and "<title>Mine</title>" in files[0].read_text() and files[-1].name == "table.tex"
+    assert len(files) == 2 + 2 * 3
+    with pytest.raises(FileError, match="no finished runs"):
+        nr.report(tmp_path, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 def test_latex_escapes_and_shows_intervals(runs):
@@ -275,9 +317,9 @@ def test_latex_escapes_and_shows_intervals(runs):
         Table(
             "",
             ("a_b", "n"),
-            (("50% & more", metrics.Interval(np.float64(1234.5), np.float64(1.0), np.float64(2.0))), ("x", None)),
+            (("50% & more", metrics.Interval(np.float64(1234.5), np.float64(1233.5), np.float64(1235.5))), ("x", None)),
         )
     )
-    assert r"a\_b & n \\" in text and r"50\% \& more & $1{,}234$ [$1$, $2$] \\" in text and r"x & -- \\" in text
+    assert r"a\_b & n \\" in text and r"50\% \& more & $1{,}234 \pm 1$ \\" in text and r"x & -- \\" in text
     made = page.rows(load_runs(runs).runs)
     assert len(re.findall(r" \\\\$", latex(comparison.table(made)), re.M)) == 7

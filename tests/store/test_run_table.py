@@ -70,3 +70,19 @@ def test_a_run_that_cannot_be_read_is_named_and_left_out(store):
     path.mkdir()  # like a file without permission, also for root
     with pytest.warns(UserWarning, match=re.escape(f"{path}: cannot be read") + ".*; left out$"):
         assert nr.load_runs(store.folder)["run"].tolist() == [key(seed=1).id]
+
+
+def test_a_table_is_a_frame_a_figure_and_html(store):
+    for seed in range(12):
+        execute(key(seed=seed), store)
+    execute(key(learner="primal-dual-lsvi", params={"beta": 0.5}), store)
+    table = nr.load_runs(store.folder)
+    frame = table.to_frame()
+    assert len(frame["run"]) == 13 and list(frame.columns) == list(table)
+    assert sorted(frame["regret"]) == sorted(table["regret"])
+    html = table._repr_html_()
+    assert html.count("<tr>") == 1 + 10 and "and 3 more runs" in html
+    axes = table.plot()
+    (uniform,) = [line for line in axes[0, 0].get_lines() if line.get_label().startswith("uniform")]
+    expected = next(each for each in group(table.runs) if each.key.learner == "uniform").result().regret.mean(axis=0)
+    assert uniform.get_ydata().tolist() == expected.tolist()

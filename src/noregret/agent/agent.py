@@ -37,6 +37,7 @@ from noregret.metrics import Interval, mean_interval
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
 from noregret.problems.continuous import ContinuousSpec
+from noregret.results import History
 from noregret.store.identity import decode, encode
 
 #: Without a total, constants are at first those of this many episodes.
@@ -172,6 +173,7 @@ class Agent:
         self.learner = made
         self.rewards: list[float] = []
         self.values: list[Array] = []
+        self.duals: list[Array] = []
         self.lengths: list[int] = []
         self.probes: list[NDArray[Any]] = []
         self._predictions = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
@@ -180,6 +182,23 @@ class Agent:
     def episodes(self) -> int:
         """How many episodes were learned from."""
         return len(self.rewards)
+
+    @property
+    def history(self) -> History:
+        """The learning curve so far: rewards, utilities or costs, and dual of every episode learned from."""
+        o, shape = self.objectives, (-1, self.spec.n_constraints)
+        return History(
+            self.learner_name, o.names, o.limits, o.costs, np.array(self.rewards), np.array(self.values).reshape(shape),
+            np.array(self.duals).reshape(shape), np.array(self.lengths, dtype=np.int64),
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        """What the agent is and how far it has come, in one line."""
+        o = self.objectives
+        asked = ", ".join(
+            f"{name} {'<=' if o.costs else '>='} {limit:g}" for name, limit in zip(o.names, o.limits, strict=True)
+        )
+        return f"<Agent {self.learner_name}: {asked}; H={o.horizon} d={self.spec.dimension}, {self.episodes} episodes learned>"
 
     # --- learning ------------------------------------------------------------------------------------------------------
 
@@ -214,6 +233,7 @@ class Agent:
             self.learner.observe_rows(episode.rows, episode.actions, episode.observed)
             self.rewards.append(episode.reward)
             self.values.append(episode.values)
+            self.duals.append(self.learner.dual)
             self.lengths.append(len(episode.actions))
             if len(self.probes) < PROBES:
                 self.probes += [np.asarray(x) for x in episode.observations[: PROBES - len(self.probes)]]

@@ -48,6 +48,7 @@ def write(path: str | os.PathLike[str], agent: Any) -> None:
         "meta": np.frombuffer(text.encode(), dtype=np.uint8),
         "rewards": np.array(agent.rewards, dtype=np.float64),
         "values": np.array(agent.values, dtype=np.float64).reshape(-1, m),
+        "duals": np.array(agent.duals, dtype=np.float64).reshape(-1, m),
         "lengths": np.array(agent.lengths, dtype=np.int64),
         "probes": probes,
         "probe_rows": f.encode(probes) if len(probes) else np.zeros((0,)),
@@ -105,4 +106,5 @@ def fill(agent: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     state = {key[6:]: value for key, value in arrays.items() if key.startswith("state.")}
     agent.learner.restore(state)
     agent.rewards, agent.values = arrays["rewards"].tolist(), list(arrays["values"])
+    agent.duals = list(arrays.get("duals", np.full_like(arrays["values"], np.nan)))  # older files have none
     agent.lengths, agent.probes, agent.starts = arrays["lengths"].tolist(), list(probes), tuple(meta["starts"])

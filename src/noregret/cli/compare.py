@@ -14,7 +14,7 @@ from noregret.cli.console import console
 from noregret.errors import InputError
 
 if TYPE_CHECKING:
-    from noregret.results import Outcome
+    from noregret.results import Comparison, Outcome
 
 
 @app.command()
@@ -82,7 +82,7 @@ def compare(
     _conclude(done, out, table1)
 
 
-def _conclude(done: list[Outcome], out: Path, table1: bool) -> None:
+def _conclude(done: Comparison, out: Path, table1: bool) -> None:
     """Write and print what ran; say what was stopped."""
     from noregret.experiments.compare import page, settings
 

@@ -38,6 +38,11 @@ class Plan:
         """π_step(·|x) for each of ``states``, shape (..., A)."""
         return np.asarray(self.policy[step][np.asarray(states)])
 
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        estimates = [name for name in ("Q_r", "Q_g", "V_r", "V_g") if getattr(self, name) is not None]
+        return f"<Plan: policy {self.policy.shape}, estimates {', '.join(estimates) or 'none'}>"
+
 
 class Learner:
     """Base of the compiled learners. A subclass sets ``name`` and makes ``_state`` in its constructor.
@@ -51,7 +56,8 @@ class Learner:
     presets: ClassVar[tuple[str, ...]] = ("theory", "practical")
     parameters: ClassVar[tuple[str, ...]] = ()
     several: ClassVar[bool] = True  # whether it takes several constraints; if not, it refuses them
-    promise: ClassVar[tuple[str, str]] = ("-", "-")  # the orders of regret and violation that its theorem promises
+    #: The orders of regret and violation that its theorem promises; None for a policy that does not learn.
+    promise: ClassVar[tuple[str, str] | None] = ("-", "-")
     told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
 
     spec: Spec
@@ -80,6 +86,10 @@ class Learner:
         self._ensure_planned()
         run_update(self._state, x, a, observed)
         self._planned = False
+
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        return f"<{type(self).__name__} {self.name!r}: preset {self.preset}, {self.episodes} episodes, {self.spec!r}>"
 
     @property
     def dual(self) -> Array:

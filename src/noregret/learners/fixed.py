@@ -32,6 +32,7 @@ class FixedPolicy(Learner):
     """Plays one policy for ever."""
 
     name: ClassVar[str] = "fixed"
+    promise: ClassVar[tuple[str, str] | None] = None
 
     def __init__(self, spec: Spec, policy: ArrayLike, episodes: int, name: str = "fixed") -> None:
         self.spec, self.episodes, self.preset, self.constants, self.explain = spec, episodes, "-", {}, {}

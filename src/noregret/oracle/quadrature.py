@@ -45,6 +45,11 @@ class LinearOptimum:
     cells: int
     error: float
 
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        dual = np.round(self.dual, 6).tolist()
+        return f"<LinearOptimum: value {self.value:.6g}, dual {dual}, Slater gap {self.slater_gap:.6g}, {self.cells} cells>"
+
 
 def solve(
     problem: LinearCMDP, tighten: float | ArrayLike = 0.0, *, cells: int | None = None, check: bool = False

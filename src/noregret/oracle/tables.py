@@ -76,6 +76,10 @@ class Optimum:
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
 
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        return f"<Optimum: value {self.value:.6g}, dual {np.round(self.dual, 6).tolist()}, Slater gap {self.slater_gap:.6g}>"
+
 
 @dataclass(frozen=True, eq=False)
 class PerStart:

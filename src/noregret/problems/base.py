@@ -95,6 +95,12 @@ class Spec:
         """d, the dimension of φ (S·A for one-hot features)."""
         return self.n_states * self.n_actions if self.features is None else int(self.features.shape[2])
 
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        d = "" if self.features is None else f" d={self.dimension}"
+        b = np.round(self.thresholds, 6).tolist()
+        return f"<Spec: H={self.horizon} S={self.n_states} A={self.n_actions}{d} m={self.n_constraints} b={b}>"
+
 
 class TabularCMDP:
     """A constrained Markov decision process on finite states, validated and read-only.
@@ -240,11 +246,7 @@ class TabularCMDP:
 
     def __repr__(self) -> str:
         """A one-line summary."""
-        d = "" if self.features is None else f" d={self.features.shape[2]}"
-        return (
-            f"<TabularCMDP {self.name!r}: H={self.horizon} S={self.n_states} A={self.n_actions}{d} "
-            f"m={self.n_constraints} b={np.round(self.b, 6).tolist()}>"
-        )
+        return f"<TabularCMDP {self.name!r}:{repr(self.spec).removeprefix('<Spec:')}"
 
 
 # --- validation: each function returns a fresh, repaired array or names the first offending entry -----------------

@@ -40,6 +40,11 @@ class ContinuousSpec:
                 raise InputError(f"absorbing is {self.absorbing!r}; expected {1 + len(b)} numbers in [0, 1]")
             object.__setattr__(self, "absorbing", worth)
 
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        sizes = f"H={self.horizon} A={self.n_actions} d={self.dimension} m={self.n_constraints}"
+        return f"<ContinuousSpec: {sizes} b={np.round(self.thresholds, 6).tolist()}>"
+
     @property
     def n_actions(self) -> int:
         """A, the number of actions."""

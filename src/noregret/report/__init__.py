@@ -1,1 +1,51 @@
-"""What people read: tables and figures made of results. Nothing here runs a learner."""
+"""Results as tables, figures and pages. Nothing here runs a learner.
+
+The package can be called: ``nr.report("runs")`` is :func:`build`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def build(
+    runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    folder: str | os.PathLike[str] = "report",
+    title: str | None = None,
+) -> list[Path]:
+    """Write a page about stored runs, a figure for each problem, and a table in LaTeX. Nothing is run.
+
+    Args:
+        runs: a folder with stored runs, or several.
+        folder: where the files go; it is made if it is not there.
+        title: of the page; the names of the folders if None.
+
+    Returns:
+        The files: ``report.html``, the figures (none without matplotlib), ``table.tex``.
+
+    Raises:
+        FileError: there are no finished runs, or a file cannot be written.
+    """
+    from noregret._system.files import make_folder
+    from noregret.report import comparison, figures, page
+
+    folders = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
+    made, out = page.rows(page.collect(folders)[0]), make_folder(folder)
+    written = [page.write(out / "report.html", folders, title)]
+    written += comparison.write_figures(made, out) if figures.available() else []
+    return [*written, comparison.write_latex(made, out / "table.tex")]
+
+
+class _Callable(ModuleType):
+    """A package that is called as :func:`build`."""
+
+    def __call__(self, *args: Any, **options: Any) -> list[Path]:
+        return build(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

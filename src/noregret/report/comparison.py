@@ -1,4 +1,4 @@
-"""Groups of stored runs for a paper: a figure for each problem, as PNG and SVG, and a table in LaTeX."""
+"""Groups of stored runs for a paper: figures for each problem, as PNG, SVG and PDF, and a table in LaTeX."""
 
 from __future__ import annotations
 
@@ -13,54 +13,60 @@ from noregret.report import figures
 from noregret.report.latex import latex
 from noregret.report.page import QUANTITIES, Row
 from noregret.report.tables import Cell, Table, write_text
+from noregret.results import drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Curves that one figure can carry.
-CURVES = len(figures.COLOURS) - 1
+#: Curves that one figure can carry; a problem with more groups has several figures.
+CURVES = 12
 
 
 def table(made: Sequence[Row]) -> Table:
-    """A row for each group: the interquartile means and their intervals."""
+    """A row for each group: the means at the last episode and their intervals, and the number of runs they are taken over."""
     rows: list[tuple[Cell, ...]] = []
     for row in made:
         first: tuple[Cell, ...] = (row.group.key.problem, row.group.label, row.result.trials, row.group.key.episodes)
-        rows.append((*first, *(row.iqm[name] for name in QUANTITIES)))
+        rows.append((*first, *(row.mean[name] for name in QUANTITIES)))
     columns = ("problem", "learner", "runs", "episodes", *(name.replace("_", " ") for name in QUANTITIES))
-    caption = "Interquartile means over the runs at the last episode, 95% bootstrap intervals in brackets."
+    caption = "Sums over all episodes: mean over the runs ± half of its 95% interval."
     return Table("", columns, tuple(rows), caption)
 
 
-def figure(made: Sequence[Row]) -> Figure:
-    """Hard regret, hard violation and dual of the groups of one problem, means with 95% bands."""
-    drawn, axes = figures.new(1, 3, 12.0, 4.2)
+def figure(made: Sequence[Row], styles: dict[str, dict[str, Any]], title: str) -> Figure:
+    """Hard regret, hard violation and dual of some groups of one problem, means with 95% bands."""
+    drawn, axes = drawing.new(1, 3, 12.0, 4.2)
     regret, violation, dual = axes[0]
-    for i, row in enumerate(made):
-        options: dict[str, Any] = {"colour": figures.COLOURS[i], "label": row.group.label}
-        figures.band(regret, row.result, "hard_regret", **options)
-        figures.band(violation, row.result, "hard_violation", **options)
-        figures.band(dual, row.result, "dual", **options)
-    figures.label(regret, "Hard regret", "cumulative hard regret (reward)")
-    figures.label(violation, "Hard violation", "cumulative hard violation (utility)")
-    for value in made[0].result.optimal_dual[:1]:
-        dual.axhline(float(value), color=figures.GREY, linestyle=":")
-    figures.label(dual, "Dual variable (dotted: optimal)", "dual (reward per unit of utility)")
-    handles, labels = regret.get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=min(3, len(made)), frameon=False)
+    for row in made:
+        options: dict[str, Any] = {"label": row.group.label, **styles[row.group.label]}
+        drawing.band(regret, row.result, "hard_regret", **options)
+        drawing.band(violation, row.result, "hard_violation", **options)
+        drawing.band(dual, row.result, "dual", **options)
+    several = made[0].result.dual.shape[2] > 1
+    drawing.label(regret, "Hard regret", "cumulative hard regret (reward)")
+    worst = " of the worst constraint" if several else ""
+    drawing.label(violation, f"Hard violation{worst}", "cumulative hard violation (utility)")
+    dual.axhline(float(made[0].result.optimal_dual[0]), color=drawing.GREY, linestyle=":")
+    first = " of the first constraint" if several else ""
+    drawing.label(dual, f"Dual variable{first} (dotted: optimal)", "dual (reward per unit of utility)")
+    drawing.shared_legend(axes)
+    drawn.suptitle(title, x=0.01, ha="left", fontsize=12)
     return drawn
 
 
 def write_figures(made: Sequence[Row], folder: str | os.PathLike[str]) -> list[Path]:
-    """A PNG and an SVG for each problem; of more groups than a figure can carry, those with the least hard regret."""
+    """Figures for each problem as PNG, SVG and PDF. Every group is drawn, at most :data:`CURVES` in a figure."""
     make_folder(folder)
+    styles = drawing.styles((row.group.key.learner, row.group.label) for row in made)
     written = []
     for problem in sorted({row.group.key.problem for row in made}):
         own = [row for row in made if row.group.key.problem == problem]
-        best = sorted(own, key=lambda row: float(row.mean["hard_regret"].mean))[:CURVES]
-        drawn = figure([row for row in own if row in best])
+        sheets = [own[i : i + CURVES] for i in range(0, len(own), CURVES)]
         name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
-        written += [figures.write(drawn, Path(folder) / f"{name}.{kind}", dpi=200) for kind in ("png", "svg")]
+        for n, sheet in enumerate(sheets, 1):
+            among = f", figure {n} of {len(sheets)} ({len(sheet)} of {len(own)} groups)" if len(sheets) > 1 else ""
+            drawn = figure(sheet, styles, f"{problem}: means and 95% bands over the runs{among}")
+            written += figures.write_all(drawn, Path(folder) / (name if n == 1 else f"{name}-figure-{n}"), dpi=200)
     return written
 
 

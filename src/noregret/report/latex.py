@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from noregret.metrics import Interval
-from noregret.report.tables import Cell, Table, number
+from noregret.metrics import Cell, show
+from noregret.report.tables import Table
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -12,7 +12,7 @@ _SPECIAL = {
 
 
 def latex(table: Table) -> str:
-    """The table as a ``tabular``; its caption and title as comments, for the one who writes the paper to phrase."""
+    """The table as a ``tabular``; its title and caption are comments, as authors write their own."""
     text = [any(isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))]
     lines = [f"% {line}" for line in (table.title, table.caption) if line]
     lines += [
@@ -39,14 +39,7 @@ def _cell(cell: Cell) -> str:
         return "--"
     if isinstance(cell, str):
         return escape(cell)
-    if isinstance(cell, Interval):
-        mean, low, high = (_number(float(v)) for v in (cell.mean, cell.low, cell.high))
-        return f"${mean}$" if low == high else f"${mean}$ [${low}$, ${high}$]"
-    return f"${_number(cell)}$"
-
-
-def _number(value: float) -> str:
-    return number(value).replace(",", "{,}")
+    return "$" + show(cell).replace(",", "{,}").replace("±", r"\pm") + "$"
 
 
 def _row(cells: list[str]) -> str:

@@ -3,9 +3,9 @@
 The page has a summary with intervals, curves with bands, the dual, regret against violation, constants, and how to repeat
 every run.
 
-Runs that differ in seed and trial only are a group. Numbers at the last episode are the interquartile mean and the mean over
-the group, with bootstrap intervals; bands are bootstrap intervals of the mean. Curves are thinned to a grid that is even both
-on a linear and on a logarithmic axis, and to what the page can hold; how many are drawn is said on the page.
+Runs that differ in seed and trial only are a group. Numbers at the last episode are the mean over the group with its 95%
+interval, and the interquartile mean with its bootstrap interval; bands are intervals of the mean. Curves are thinned to a grid
+that is even both on a linear and on a logarithmic axis, and to what the page can hold; the page says how many are drawn.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ import numpy as np
 from noregret import metrics
 from noregret._system.files import write_whole
 from noregret.errors import FileError, InputError, NoRegretError
-from noregret.metrics import Interval
-from noregret.report.figures import COLOURS
-from noregret.report.tables import number
-from noregret.results import RunResult
+from noregret.metrics import Interval, number, show
+from noregret.results import SUMS, RunResult, drawing
 from noregret.store import Group, Store, StoredRun, group, load_runs
 
 #: Groups drawn on one page, and numbers in all their curves: about 3 MB of text beside plotly's 4.8.
 DRAWN, NUMBERS = 120, 300_000
 #: Points of a curve.
 MOST_POINTS, FEWEST_POINTS = 160, 24
-QUANTITIES = ("regret", "hard_regret", "violation", "hard_violation")
+QUANTITIES = SUMS
+#: Groups of a problem that are drawn before the reader asks for more.
+SHOWN = 8
+_DASHES = {"-": "solid", "--": "dash", ":": "dot", "-.": "dashdot"}
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,8 @@ def rows(runs: Sequence[StoredRun]) -> list[Row]:
     made = []
     for each in group(_sound(runs)):
         result = each.result()
-        last = {name: getattr(result, name)[:, -1] for name in QUANTITIES}
-        made.append(
-            Row(
-                each,
-                result,
-                {name: metrics.bootstrap_interval(values, metrics.iqm) for name, values in last.items()},
-                {name: metrics.bootstrap_interval(values, _mean) for name, values in last.items()},
-            )
-        )
+        iqm = {name: metrics.bootstrap_interval(getattr(result, name)[:, -1], metrics.iqm) for name in QUANTITIES}
+        made.append(Row(each, result, iqm, {name: result.last(name) for name in QUANTITIES}))
     return made
 
 
@@ -92,9 +86,9 @@ def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = N
     data = json.dumps(_data(made, drawn), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     constants = sorted({name for row in made for name in row.result.constants})
     return environment.from_string(template).render(
-        title=title, rows=made, quantities=QUANTITIES, words=_words, cell=_interval, constants=constants, constant=_constant,
-        data=data, plotly=get_plotlyjs(), runs=len(runs), groups=len(made), drawn=len(drawn), failed=failed or {},
-        problems=sorted({row.group.key.problem for row in made}), evaluation=_evaluation(made),
+        title=title, rows=made, quantities=QUANTITIES, words=_words, cell=show, ends=_interval, constants=constants,
+        constant=_constant, data=data, plotly=get_plotlyjs(), runs=len(runs), groups=len(made), drawn=len(drawn),
+        failed=failed or {}, problems=sorted({row.group.key.problem for row in made}), evaluation=_evaluation(made),
     )  # fmt: skip
 
 
@@ -125,10 +119,6 @@ def _evaluation(made: Sequence[Row]) -> str:
             "each stands for all episodes since the last record."
         )
     return " ".join(said)
-
-
-def _mean(x: Any) -> Any:
-    return x.mean(axis=0)
 
 
 def _sound(runs: Sequence[StoredRun]) -> list[StoredRun]:
@@ -163,7 +153,10 @@ def _constant(value: Any) -> str:
 
 
 def _drawn(made: Sequence[Row]) -> list[int]:
-    """The groups whose curves are on the page: of each problem in turn the best, by hard regret and hard violation together."""
+    """The groups whose curves are on the page, :data:`DRAWN` at most.
+
+    The problems take turns, and each adds its group with the least sum of hard regret and hard violation that is left.
+    """
     by_problem: dict[str, list[int]] = {}
     for i, row in enumerate(made):
         by_problem.setdefault(row.group.key.problem, []).append(i)
@@ -176,6 +169,7 @@ def _drawn(made: Sequence[Row]) -> list[int]:
 def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
     per_point = sum(3 * (len(QUANTITIES) + made[i].result.dual.shape[2]) for i in drawn)
     points = int(np.clip(NUMBERS // max(per_point, 1), FEWEST_POINTS, MOST_POINTS))
+    styles = drawing.styles((row.group.key.learner, row.group.label) for row in made)
     places: dict[str, int] = {}
     groups = []
     for i in drawn:
@@ -183,15 +177,15 @@ def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
         key, result = row.group.key, row.result
         place = places[key.problem] = places.get(key.problem, -1) + 1
         pick = thin(result.episodes, points)
-        bands = {name: _band(getattr(result, name)[:, pick]) for name in QUANTITIES}
-        duals = [_band(result.dual[:, pick, j]) for j in range(result.dual.shape[2])]
+        bands = {name: _band(result, name, pick) for name in QUANTITIES}
+        duals = [_band(result, "dual", pick, j) for j in range(result.dual.shape[2])]
         groups.append(
             {
                 "label": row.group.label,
                 "problem": key.problem,
-                "colour": COLOURS[place % (len(COLOURS) - 1)],
-                "dash": ("solid", "dash", "dot", "dashdot")[place // (len(COLOURS) - 1) % 4],
-                "shown": place < len(COLOURS) - 1,
+                "colour": styles[row.group.label]["colour"],
+                "dash": _DASHES[styles[row.group.label]["line"]],
+                "shown": place < SHOWN,
                 "episodes": result.episodes[pick].tolist(),
                 "curves": bands,
                 "duals": duals,
@@ -221,15 +215,13 @@ def thin(episodes: Any, points: int) -> Any:
     return np.unique(np.concatenate([even, np.searchsorted(episodes, wanted).clip(0, n - 1)]))
 
 
-def _band(curves: Any) -> dict[str, list[float | None]]:
-    interval = metrics.bootstrap_band(curves)
-    band = {"mean": [_short(v) for v in interval.mean]}
-    if len(curves) > 1:
-        band |= {"low": [_short(v) for v in interval.low], "high": [_short(v) for v in interval.high]}
-    return band
+def _band(result: RunResult, which: str, pick: Any, constraint: int = 0) -> dict[str, list[float | None]]:
+    interval = drawing.cut(result.interval(which, constraint), which)
+    names = ("mean", "low", "high") if result.trials > 1 else ("mean",)
+    return {name: [_short(v) for v in getattr(interval, name)[pick]] for name in names}
 
 
 def _short(value: Any) -> float | None:
-    """Five digits are more than a screen shows."""
+    """A number with five digits, which are more than a screen shows; None if it is not finite."""
     number = float(value)
     return float(f"{number:.5g}") if math.isfinite(number) else None

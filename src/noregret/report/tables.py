@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,8 +18,12 @@ import numpy as np
 
 from noregret import metrics
 from noregret._system.files import write_whole
-from noregret.metrics import Interval
+from noregret.metrics import Cell as Cell
+from noregret.metrics import Interval, Slope
+from noregret.metrics import number as number
+from noregret.metrics import show as show
 from noregret.results import RunResult
+from noregret.results.base import stack
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,8 +33,6 @@ CAPTION = "Sums over all episodes: mean over the trials ± half of its 95% inter
 
 #: Slopes are fitted from this share of the episodes on.
 FITTED = 0.1
-
-Cell = str | int | float | Interval | None
 
 
 @dataclass(frozen=True)
@@ -84,58 +85,23 @@ class Table:
         return _csv([header, *rows])
 
 
-def show(cell: Cell) -> str:
-    """A cell as a person reads it: four digits, thousands apart, an interval as its mean ± its half width."""
-    if cell is None:
-        return "-"
-    if isinstance(cell, Interval):
-        half = float(cell.high - cell.mean)
-        return f"{number(float(cell.mean))} ± {number(half)}" if half > 1e-9 * abs(cell.mean) else number(float(cell.mean))
-    return cell if isinstance(cell, str) else number(cell)
-
-
-def number(value: float) -> str:
-    """A number as a person reads it.
-
-    >>> number(5474.2), number(0.49979), number(200000), number(0.0), number(1.2e-7), number(float("nan"))
-    ('5,474', '0.4998', '200,000', '0', '1.2e-07', '-')
-    """
-    if math.isnan(value):
-        return "-"
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else str(value)
-    if float(value).is_integer() or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
-
-
 def length(trials: int, episodes: int) -> str:
     """How long a run is, in words."""
     return f"{trials} {'trial' if trials == 1 else 'trials'} of {episodes:,} {'episode' if episodes == 1 else 'episodes'}"
 
 
-def last(result: RunResult, which: str) -> Interval:
-    """The mean and 95% interval over trials of a curve of the result (``"regret"``, ...) at the last recorded episode."""
-    return metrics.mean_interval(getattr(result, which)[:, -1])
-
-
-def last_dual(result: RunResult, constraint: int = 0) -> Interval:
-    """The mean and 95% interval over trials of a dual variable at the last recorded episode."""
-    return metrics.mean_interval(result.dual[:, -1, constraint])
-
-
-def slope(result: RunResult, which: str = "regret") -> float:
+def slope(result: RunResult, which: str = "regret") -> Slope:
     """The exponent of growth of the mean curve over the last nine tenths of the episodes; nan unless it is positive there.
 
     A curve that crosses zero has logarithms on one side only, and a line through those says nothing about growth.
     """
     mean = getattr(result, which).mean(axis=0)
     fitted = mean[result.episodes >= FITTED * result.episodes[-1]]
-    return metrics.slope(result.episodes, mean, FITTED) if (fitted > 0).all() else float("nan")
+    return metrics.slope(result.episodes, mean, FITTED) if (fitted > 0).all() else Slope("nan")
 
 
 def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
-    """One row for each labelled result: what it cost, how far it was off the constraint, how fast it ran."""
+    """One row for each labelled result: its regret, its violation, how they grow, and how fast it ran."""
     tightened = any(result.constants.get("zeta", 0.0) for result in results.values())
     columns = ["run", "trials", "episodes", "regret"]
     columns += ["regret against the tightened optimum"] if tightened else []
@@ -145,9 +111,9 @@ def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
         if not len(result.episodes):
             rows.append((label, result.trials, 0, *(None,) * (len(columns) - 3)))
             continue
-        row: list[Cell] = [label, result.trials, int(result.episodes[-1]), last(result, "regret")]
-        row += [last(result, "regret_tightened")] if tightened else []
-        row += [last(result, which) for which in ("hard_regret", "violation", "hard_violation")]
+        row: list[Cell] = [label, result.trials, int(result.episodes[-1]), result.last("regret")]
+        row += [result.last("regret_tightened")] if tightened else []
+        row += [result.last(which) for which in ("hard_regret", "violation", "hard_violation")]
         rows.append((*row, slope(result), slope(result, "hard_regret"), result.episodes_per_second))
     return Table(title, tuple(columns), tuple(rows), CAPTION)
 
@@ -156,39 +122,32 @@ def card(result: RunResult, title: str = "") -> Table:
     """The same numbers of a single result, one below the other, each with what it is."""
     zeta = result.constants.get("zeta", 0.0)
     rows: list[tuple[Cell, ...]] = [
-        ("regret", show(last(result, "regret")), "reward lost against the best policy that meets the constraints"),
-        ("hard regret", show(last(result, "hard_regret")), "the same, where earning more than it makes up for nothing"),
-        ("violation", show(last(result, "violation")), "utility missing" + _worst(result)),
-        ("hard violation", show(last(result, "hard_violation")), "the same, where later surplus makes up for nothing"),
+        ("regret", show(result.last("regret")), "reward lost against the best policy that meets the constraints"),
+        (
+            "hard regret",
+            show(result.last("hard_regret")),
+            "the same, summed only over episodes that earn less than that policy",
+        ),
+        ("violation", show(result.last("violation")), "utility missing over all episodes together" + _worst(result)),
+        ("hard violation", show(result.last("hard_violation")), "the same, summed only over episodes that fall short"),
         ("slope of regret", show(slope(result)), "its growth: 0.5 is the square root of the episodes, 1 is linear"),
         ("slope of hard regret", show(slope(result, "hard_regret")), "the same for hard regret"),
         ("episodes/s", show(result.episodes_per_second), length(result.trials, int(result.episodes[-1]))),
     ]
     if zeta:
         text = f"against the best policy for thresholds raised by {zeta:g}"
-        rows.insert(1, ("regret, tightened", show(last(result, "regret_tightened")), text))
+        rows.insert(1, ("regret, tightened", show(result.last("regret_tightened")), text))
     return Table(title, ("sum over all episodes", "mean ± 95%", "what it is"), tuple(rows))
 
 
 def _worst(result: RunResult) -> str:
-    return " to the worst constraint" if result.violations.shape[2] > 1 else ""
+    return ", of the worst constraint" if result.violations.shape[2] > 1 else ""
 
 
 def curves(results: Mapping[str, RunResult]) -> str:
     """Every recorded number of every trial as CSV, a row for each trial and recorded episode."""
-    m = max(result.violations.shape[2] for result in results.values())
-    header = ["run", "trial", "episode", "regret", "hard_regret", "regret_tightened"]
-    header += [f"{which}_{i}" for which in ("violation", "hard_violation", "dual") for i in range(m)]
-    rows: list[list[Any]] = [header]
-    for label, result in results.items():
-        for trial in range(result.trials):
-            flat = [result.regret[trial], result.hard_regret[trial], result.regret_tightened[trial]]
-            for table in (result.violations, result.hard_violations, result.dual):
-                missing = [np.full(len(result.episodes), np.nan)] * (m - table.shape[2])
-                flat += [*table[trial].T, *missing]
-            numbers = np.column_stack(flat).tolist()
-            rows += [[label, trial, k, *row] for k, row in zip(result.episodes.tolist(), numbers, strict=True)]
-    return _csv(rows)
+    columns = stack(({"run": label}, result._columns()) for label, result in results.items())
+    return _csv([columns, *zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)])
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:

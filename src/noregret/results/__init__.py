@@ -1,6 +1,11 @@
-"""What runs leave: curves, and the policies that were played. Nothing here runs, reads or writes anything by itself."""
+"""What runs leave: curves, the policies that were played, and comparisons of them. Nothing here runs anything."""
 
+from noregret.results.comparison import Comparison
+from noregret.results.history import History
 from noregret.results.policies import Played, PolicyReport
-from noregret.results.result import NO_PROMISE, RESULTS_VERSION, Outcome, RunResult, named_curves, record_grid
+from noregret.results.result import NO_PROMISE, RESULTS_VERSION, SUMS, Outcome, RunResult, named_curves, record_grid
 
-__all__ = ["NO_PROMISE", "RESULTS_VERSION", "Outcome", "Played", "PolicyReport", "RunResult", "named_curves", "record_grid"]
+__all__ = [
+    "NO_PROMISE", "RESULTS_VERSION", "SUMS", "Comparison", "History", "Outcome", "Played", "PolicyReport", "RunResult",
+    "named_curves", "record_grid",
+]  # fmt: skip

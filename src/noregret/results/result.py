@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import InputError
+from noregret.metrics import Interval, mean_interval
 from noregret.problems.base import Array
+from noregret.results import drawing
+from noregret.results.base import Saved, Summary, savable
 from noregret.results.policies import Played, PolicyReport, Which
+from noregret.theory import Promise
 
 #: Raised when the numbers of some run change; stored runs of another version are not taken for the same run.
 RESULTS_VERSION = 1
 
+#: The sums over all episodes that every summary has.
+SUMS = ("regret", "hard_regret", "violation", "hard_violation")
+
 
 @dataclass(frozen=True)
-class RunResult:
+class RunResult(Saved):
     """Trials of one learner on one problem; each curve has a row per trial and a column per recorded episode.
 
     ``regret`` = Σ(V* − V_r), ``hard_regret`` = Σ[V* − V_r]₊; ``violations`` = [Σ(b − V_g)]₊ and ``hard_violations`` =
@@ -49,6 +56,10 @@ class RunResult:
     trials_requested: int = 1
     notes: dict[str, Any] = field(default_factory=dict)  # numbers that the learner found out itself, (trials,)
     played: Played | None = field(default=None, repr=False)
+    _shapes: ClassVar[dict[str, str]] = {
+        "episodes": "n", "regret": "tn", "hard_regret": "tn", "violations": "tnm", "hard_violations": "tnm", "dual": "tnm",
+        "optimal_dual": "m",
+    }  # fmt: skip
 
     @property
     def trials(self) -> int:
@@ -82,6 +93,17 @@ class RunResult:
         played = self.trials * (int(self.episodes[-1]) if len(self.episodes) else 0)
         return played / self.seconds if self.seconds > 0 else 0.0
 
+    def interval(self, which: str, constraint: int = 0) -> Interval:
+        """The mean over trials of a curve and its 95% interval, (n,); ``constraint`` picks one where ``which`` is "dual"."""
+        return mean_interval(self._samples(which, constraint))
+
+    def last(self, which: str, constraint: int = 0) -> Interval:
+        """The same at the last recorded episode."""
+        return mean_interval(self._samples(which, constraint)[:, -1])
+
+    def _samples(self, which: str, constraint: int) -> Array:
+        return np.asarray(self.dual[:, :, constraint] if which == "dual" else getattr(self, which))
+
     def policy(self, which: Which = "mixture", trial: int | None = None) -> Array:
         """One Markov policy (H,S,A) out of the run; the run must have been made with ``keep_policy=True``.
 
@@ -101,6 +123,34 @@ class RunResult:
             raise InputError("keep_policy was False in this run; expected run(..., keep_policy=True)")
         return self.played
 
+    def _columns(self) -> dict[str, Any]:
+        made: dict[str, Any] = {
+            "trial": np.repeat(np.arange(self.trials), len(self.episodes)),
+            "episode": np.tile(self.episodes, self.trials),
+        }
+        made |= {name: getattr(self, name).ravel() for name in ("regret", "hard_regret", "regret_tightened")}
+        for name, curves in (("violation", self.violations), ("hard_violation", self.hard_violations), ("dual", self.dual)):
+            made |= {f"{name}_{i}": curves[:, :, i].ravel() for i in range(curves.shape[2])}
+        return made
+
+    def _summary(self) -> Summary:
+        title = f"{self.learner} on {self.problem} ({self.preset})"
+        if not len(self.episodes):
+            return Summary(title, (), (), "stopped before the first recorded episode")
+        rows = [(which.replace("_", " "), self.last(which)) for which in SUMS]
+        state = "" if self.complete else f", stopped before episode {self.episodes_requested:,}"
+        caption = f"{self.trials} trials of {self.episodes[-1]:,} episodes{state}; optimal value {self.optimal_value:.6g}"
+        return Summary(title, ("sum over all episodes", "mean ± 95%"), rows, caption)
+
+    def _draw(self, axes: Any) -> None:
+        own = drawing.colour(self.learner)
+        for ax, which, unit in zip(axes[0], ("regret", "violation"), ("reward", "utility"), strict=True):
+            drawing.band(ax, self, which, colour=own, label=which)
+            drawing.band(ax, self, f"hard_{which}", colour=drawing.GREY, label=f"hard {which}", line="--")
+            worst = " of the worst constraint" if which == "violation" and self.dual.shape[2] > 1 else ""
+            drawing.label(ax, which.capitalize() + worst, f"cumulative {which} ({unit})")
+            drawing.legend(ax)
+
     def __repr__(self) -> str:
         """A one-line summary with the last recorded means."""
         if not len(self.episodes):
@@ -113,7 +163,7 @@ class RunResult:
 
 
 def named_curves(curves: Array, m: int) -> dict[str, Array]:
-    """The columns of what the loop records, (..., 2+3m): regret, hard regret, and m each of the other three."""
+    """Names for the columns (..., 2+3m) that the loop records: two of one column, then three of m columns."""
     return {
         "regret": curves[..., 0],
         "hard_regret": curves[..., 1],
@@ -129,8 +179,8 @@ def record_grid(n: int, every: int, episodes: int) -> NDArray[np.int64]:
     return grid
 
 
-#: What a policy that does not learn promises.
-NO_PROMISE = ("-", "-")
+#: What a policy that does not learn promises; a learner without a theorem promises ("-", "-").
+NO_PROMISE = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +189,9 @@ class Outcome:
 
     problem: str
     label: str
-    promise: tuple[str, str]
+    promise: tuple[str, str] | None
     result: RunResult | None
     reason: str = ""
+
+
+savable(RunResult, Outcome, Played, Promise)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from noregret.results import RunResult
+from noregret.results import Comparison, Outcome, RunResult
 from noregret.store.folder import StoredRun
 from noregret.store.identity import RunKey
 
@@ -71,3 +71,8 @@ def group(runs: Iterable[StoredRun]) -> list[Group]:
         for members in (sorted(runs, key=lambda run: (run.key.seed, run.key.trial)) for runs in found.values())
     ]
     return sorted(groups, key=lambda g: (g.key.problem, g.key.learner, g.key.episodes, g.key.options()))
+
+
+def comparison(runs: Iterable[StoredRun]) -> Comparison:
+    """The groups of some runs as a comparison; stored runs do not say what a theorem promises."""
+    return Comparison(Outcome(each.key.problem, each.label, ("-", "-"), each.result()) for each in group(runs))

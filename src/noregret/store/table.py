@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from noregret._system.files import write_whole
 from noregret.errors import DamagedError, FileError, InputError
+from noregret.results import SUMS
+from noregret.results.base import Shown, Summary
 from noregret.store.folder import Store, StoredRun
+from noregret.store.groups import comparison
 
 #: Columns of every table, in order; a column ``param.<name>`` for each parameter of some run follows.
 COLUMNS = (
@@ -24,12 +27,16 @@ COLUMNS = (
     "optimal_value", "seconds", "kernel_seconds", "finished", "path",
 )  # fmt: skip
 
+#: Rows of the table in a notebook.
+ROWS = 10
 
-class RunTable(Mapping[str, NDArray[Any]]):
+
+class RunTable(Shown, Mapping[str, NDArray[Any]]):
     """Runs by row; ``table["regret"]`` is a column as an array, ``table.runs[i]`` the stored run of row i.
 
     ``regret``, ``violation`` and so on are those of the last episode; violations and the dual are of the worst and of the
-    largest constraint. ``seconds`` is what the run took over all its sittings.
+    largest constraint. ``seconds`` is what the run took over all its sittings. ``to_frame`` has a row for each run; ``plot``
+    draws the curves of runs that differ in seed and trial only as one mean with its band.
     """
 
     def __init__(self, runs: Iterable[StoredRun]) -> None:
@@ -67,13 +74,26 @@ class RunTable(Mapping[str, NDArray[Any]]):
             import polars
         except ImportError:
             raise InputError("Parquet needs polars: pip install 'noregret[parquet]'") from None
+        return write_whole(path, polars.DataFrame(self._columns(), strict=False).write_parquet)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """Columns of one type each: a column with anything but numbers is text."""
         columns = {name: [_plain(v) for v in column] for name, column in self.columns.items()}
-        mixed = {name for name, c in columns.items() if len({type(v) for v in c if v is not None} - {int, float}) > 0}
-        frame = polars.DataFrame(
-            {name: [None if v is None else str(v) for v in c] if name in mixed else c for name, c in columns.items()},
-            strict=False,
-        )
-        return write_whole(path, frame.write_parquet)
+        mixed = {name for name, c in columns.items() if {type(v) for v in c if v is not None} - {int, float}}
+        return {name: [None if v is None else str(v) for v in c] if name in mixed else c for name, c in columns.items()}
+
+    def _summary(self) -> Summary:
+        keys, shown = [run.key for run in self.runs[:ROWS]], ("problem", "learner", "seed", "trial", "episodes", *SUMS)
+        rows = [[key.options(), *(_plain(self[name][i]) for name in shown)] for i, key in enumerate(keys)]
+        left = len(self.runs) - len(rows)
+        columns = ("options", *(name.replace("_", " ") for name in shown))
+        return Summary(repr(self)[1:-1], columns, rows, f"and {left:,} more runs" if left else "")
+
+    def _grid(self) -> tuple[int, int]:
+        return max(1, len({run.key.problem for run in self.runs})), 2
+
+    def _draw(self, axes: Any) -> None:
+        comparison(self.runs)._draw(axes)
 
     def __repr__(self) -> str:
         """How many runs and of what."""

@@ -14,7 +14,7 @@ from noregret import learners as registry
 from noregret._system.progress import Progress
 from noregret.errors import InputError, NoRegretError, unknown_name
 from noregret.experiments.compare.settings import LEARNERS, POINTS, PROBLEMS, STOPPED, Entry
-from noregret.results import Outcome
+from noregret.results import Comparison, Outcome
 from noregret.runs import Ask, How, play
 from noregret.runs.execute import Ending
 from noregret.runs.prepare import prepare, prepared
@@ -35,7 +35,7 @@ def compare(
     backend: str = "threads",
     threads: int | None = None,
     progress: Progress = None,
-) -> list[Outcome]:
+) -> Comparison:
     """Run every learner on every problem under one protocol.
 
     Args:
@@ -53,7 +53,8 @@ def compare(
         progress: whether a bar is shown; by default on a terminal.
 
     Returns:
-        An outcome for each problem and learner, problem by problem: a result, or the reason why there is none.
+        An outcome for each problem and learner, problem by problem: a result, or the reason why there is none. Together they
+        can be saved, drawn, and made a frame.
 
     Raises:
         InputError: a list is empty or has a name twice; a name, a length or a preset is unknown.
@@ -101,7 +102,7 @@ def _refusal(key: RunKey) -> str:
     return ""
 
 
-def run_grid(grid: Grid, how: How, tell: Callable[[Outcome], None] = lambda one: None) -> list[Outcome]:
+def run_grid(grid: Grid, how: How, tell: Callable[[Outcome], None] = lambda one: None) -> Comparison:
     """Play the cells; ``tell`` is called with each that is through. After Ctrl-C the others have the reason ``STOPPED``."""
     waiting = [{key.id for key in keys} for keys in grid.keys]
     failed: dict[int, str] = {}
@@ -132,4 +133,4 @@ def run_grid(grid: Grid, how: How, tell: Callable[[Outcome], None] = lambda one:
         else:
             problem, entry = grid.cells[i]
             outcomes.append(Outcome(problem, entry.label, entry.promise, sitting.result(own)))
-    return outcomes
+    return Comparison(outcomes)

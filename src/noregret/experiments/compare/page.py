@@ -14,11 +14,11 @@ import numpy as np
 from noregret import metrics
 from noregret._system.files import make_folder
 from noregret.experiments.compare.settings import TABLE1
-from noregret.metrics import Interval
+from noregret.metrics import Interval, Slope, show
 from noregret.problems.base import Array
 from noregret.report import figures
-from noregret.report.tables import Cell, Table, curves, last, length, slope, without_speed, write_text
-from noregret.results import NO_PROMISE, Outcome, RunResult
+from noregret.report.tables import Cell, Table, curves, length, slope, without_speed, write_text
+from noregret.results import Comparison, Outcome, RunResult, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,8 @@ CAPTION = (
     "regret is not positive throughout). Late loss: hard regret plus hard violation in an episode, over the last tenth. "
     "Promised: the orders of the theorem, logarithms left out."
 )
-LINES = ("-", "--", ":")
+#: What stands in place of a promise.
+UNPROMISED = ("-", "-")
 #: A hard regret below this in an episode is rounding and has no slope.
 ROUNDING = 1e-9
 #: The sums that are drawn, and what they are sums of.
@@ -48,9 +49,12 @@ def late_loss(result: RunResult) -> Interval:
     return metrics.mean_interval(metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE))
 
 
-def any_slope(result: RunResult) -> tuple[float | None, str]:
-    """The slope of regret; where it is not positive throughout, that of hard regret; and of which. None where neither is."""
-    if last(result, "hard_regret").mean >= ROUNDING * result.episodes[-1]:
+def any_slope(result: RunResult) -> tuple[Slope | None, str]:
+    """The slope of regret and the word "regret"; those of hard regret where regret is not positive throughout.
+
+    Where hard regret has no slope either, this is None and no word.
+    """
+    if result.last("hard_regret").mean >= ROUNDING * result.episodes[-1]:
         for which in ("regret", "hard_regret"):
             found = slope(result, which)
             if not np.isnan(found):
@@ -59,15 +63,15 @@ def any_slope(result: RunResult) -> tuple[float | None, str]:
 
 
 def slope_text(result: RunResult) -> str:
-    """The same for a person: two digits, and said so where it is that of hard regret."""
+    """The slope as text with two digits; "(hard)" follows where it is that of hard regret."""
     value, which = any_slope(result)
     if value is None:
         return "-"
-    return f"{round(value, 2) + 0.0:.2f}" + (" (hard)" if which == "hard regret" else "")  # no minus before 0.00
+    return show(value) + (" (hard)" if which == "hard regret" else "")
 
 
 def with_slopes(made: Table, outcomes: Sequence[Outcome], column: str) -> Table:
-    """A table whose slopes are numbers with every digit, and say of which curve in a column of their own."""
+    """The same table with every digit of its slopes, and a column beside them that names the curve of each."""
     i = made.columns.index(column)
     rows = []
     for row, one in zip(made.rows, outcomes, strict=True):
@@ -82,11 +86,13 @@ def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
     for one in outcomes:
         result = one.result
         if result is None:
-            rows.append((one.label, *(None,) * (len(COLUMNS) - 3), *one.promise))
+            rows.append((one.label, *(None,) * (len(COLUMNS) - 3), *(one.promise or UNPROMISED)))
             refused.append(f"{one.label} did not run: {one.reason}")
             continue
-        sums = [last(result, which) for which in ("regret", "violation", "hard_regret", "hard_violation")]
-        rows.append((one.label, *sums, slope_text(result), late_loss(result), result.episodes_per_second, *one.promise))
+        sums = [result.last(which) for which in ("regret", "violation", "hard_regret", "hard_violation")]
+        rows.append(
+            (one.label, *sums, slope_text(result), late_loss(result), result.episodes_per_second, *(one.promise or UNPROMISED))
+        )
     return Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *refused]))
 
 
@@ -99,27 +105,13 @@ def everything(outcomes: Sequence[Outcome]) -> str:
 def markdown(outcomes: Sequence[Outcome]) -> str:
     """The tables of all problems for a page."""
     parts = []
-    for problem, own in by_problem(outcomes).items():
+    for problem, own in Comparison(outcomes).by_problem().items():
         made = without_speed(table(own))
         parts.append(f"## {problem}\n\n{made.markdown()}\n{made.caption}\n")
     return "\n".join(parts)
 
 
-def by_problem(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    """The outcomes of each problem, in their order."""
-    groups: dict[str, list[Outcome]] = {}
-    for one in outcomes:
-        groups.setdefault(one.problem, []).append(one)
-    return groups
-
-
 # --- figures ------------------------------------------------------------------------------------------------------
-
-
-def style(i: int) -> dict[str, Any]:
-    """A colour and a line for the i-th learner; the lines change when the colours are used up."""
-    colours = figures.COLOURS[:6] + figures.COLOURS[7:]  # yellow is too pale for a line
-    return {"colour": colours[i % len(colours)], "line": LINES[i // len(colours) % len(LINES)]}
 
 
 def words(which: str) -> str:
@@ -127,34 +119,28 @@ def words(which: str) -> str:
     return which.replace("_", " ")
 
 
-def drawn_labels(outcomes: Sequence[Outcome]) -> list[str]:
-    """The labels of what ran anywhere; their order gives each its colour in all figures."""
-    return list(dict.fromkeys(one.label for one in outcomes if one.result is not None))
-
-
 def front(points: Array) -> Array:
-    """The points (n,2) that no other point beats in one coordinate without losing in the other, from left to right."""
+    """The points (n,2) without a better one: one that is smaller in a coordinate and not larger in the other."""
     beaten = [((points <= p).all(axis=1) & (points < p).any(axis=1)).any() for p in points]
     kept = np.unique(points[~np.array(beaten)], axis=0)
     return np.asarray(kept)
 
 
-def curves_figure(outcomes: Sequence[Outcome], order: Sequence[str] = ()) -> Figure:
+def curves_figure(outcomes: Sequence[Outcome], styles: dict[str, dict[str, Any]] | None = None) -> Figure:
     """The four sums of every learner on one problem against the episodes.
 
     The axes are logarithmic beyond 1, so that what differs by orders of magnitude, is 0, or is negative, is all there.
     """
-    drawn, axes = figures.new(2, 2, 11.0, 8.4)
+    drawn, axes = drawing.new(2, 2, 11.0, 8.4)
     ran = [(one.label, one.result) for one in outcomes if one.result is not None]
-    order = order or drawn_labels(outcomes)
+    styles = styles or Comparison(outcomes).styles()
     for ax, which in zip(axes.flat, DRAWN, strict=True):
         for name, result in ran:
-            figures.band(ax, result, which, label=name, **style(order.index(name)))
+            drawing.band(ax, result, which, label=name, **styles[name])
         _logarithmic(ax, "y")
         ax.set_xscale("log")
-        figures.label(ax, words(which).capitalize(), f"cumulative {words(which)} ({DRAWN[which]})")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+        drawing.label(ax, words(which).capitalize(), f"cumulative {words(which)} ({DRAWN[which]})")
+    drawing.shared_legend(axes)
     first = ran[0][1]
     drawn.suptitle(f"{first.problem}: {figures.trials(first)}", x=0.01, ha="left", fontsize=12)
     return drawn
@@ -165,48 +151,42 @@ def pareto_figure(outcomes: Sequence[Outcome]) -> Figure:
 
     The grey steps join the learners that no other learner beats in both; policies that do not learn have no part in them.
     """
-    groups = {problem: [one for one in own if one.result] for problem, own in by_problem(outcomes).items()}
+    groups = {problem: [one for one in own if one.result] for problem, own in Comparison(outcomes).by_problem().items()}
     groups = {problem: own for problem, own in groups.items() if own}
     columns = min(len(groups), 2)
     rows = -(-len(groups) // columns)
-    drawn, axes = figures.new(rows, columns, 6.4 * columns + (0.4 if columns > 1 else 1.4), 5.2 * rows + 0.3)
-    order = drawn_labels(outcomes)
+    drawn, axes = drawing.new(rows, columns, 6.4 * columns + (0.4 if columns > 1 else 1.4), 5.2 * rows + 0.3)
+    styles = Comparison(outcomes).styles()
     for ax, (problem, own) in zip(axes.flat, groups.items(), strict=False):
         points = np.array([[_end(one, "hard_violation").mean, _end(one, "hard_regret").mean] for one in own], dtype=float)
-        learned = points[[one.promise != NO_PROMISE for one in own]]
+        learned = points[[one.promise is not None for one in own]]
         if len(learned):
             best = front(learned)
             ax.plot(best[:, 0], best[:, 1], color="#cccccc", linewidth=4, zorder=1, drawstyle="steps-post")
         for one, (x, y) in zip(own, points, strict=True):
-            i = order.index(one.label)
             across, up = (_half(_end(one, which)) for which in ("hard_violation", "hard_regret"))
-            marker = "osD"[i // 7 % 3]
-            ax.errorbar(
-                x, y, xerr=across, yerr=up, fmt=marker, color=style(i)["colour"], capsize=2, markersize=7, label=one.label
-            )
+            marker = {"-": "o", "--": "s", ":": "D", "-.": "^"}[styles[one.label]["line"]]
+            own_colour = styles[one.label]["colour"]
+            ax.errorbar(x, y, xerr=across, yerr=up, fmt=marker, color=own_colour, capsize=2, markersize=7, label=one.label)
         for axis in "xy":
             _logarithmic(ax, axis)
         ax.margins(0.08)
-        figures.label(ax, problem, "cumulative hard regret (reward)", "cumulative hard violation (utility)")
+        drawing.label(ax, problem, "cumulative hard regret (reward)", "cumulative hard violation (utility)")
     for ax in list(axes.flat)[len(groups) :]:
         ax.set_visible(False)
-    named = {
-        text: handle for ax in axes.flat for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)
-    }  # fmt: skip
-    named = {text: named[text] for text in order if text in named}
-    drawn.legend(list(named.values()), list(named), loc="outside lower center", ncols=3, frameon=False)
-    text = "At the last episode, means and 95% intervals; grey: the learners that none other beats in both"
+    drawing.shared_legend(axes)
+    text = "At the last episode, means and 95% intervals; grey: the learners that no other beats in both"
     drawn.suptitle(text, x=0.01, ha="left", fontsize=10)
     return drawn
 
 
 def _end(one: Outcome, which: str) -> Interval:
     assert one.result is not None
-    return last(one.result, which)
+    return one.result.last(which)
 
 
 def _half(interval: Interval) -> list[list[float]]:
-    """What an error bar needs, not below 0."""
+    """The two lengths of an error bar; hard sums are never below 0, so it ends there."""
     mean, low, high = (float(v) for v in (interval.mean, interval.low, interval.high))
     return [[mean - max(low, 0.0)], [high - mean]]
 
@@ -232,10 +212,11 @@ def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str], paper: bo
     results = {f"{one.label} on {one.problem}": one.result for one in outcomes if one.result is not None}
     written.append(write_text(out / "curves.csv", curves(results)))
     if figures.available():
-        for problem, own in by_problem(outcomes).items():
+        styles = Comparison(outcomes).styles()
+        for problem, own in Comparison(outcomes).by_problem().items():
             if any(one.result for one in own):
                 name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
-                written += figures.write_all(curves_figure(own, drawn_labels(outcomes)), out / f"curves-{name}")
+                written += figures.write_all(curves_figure(own, styles), out / f"curves-{name}")
         written += figures.write_all(pareto_figure(outcomes), out / "pareto")
     if paper:
         made = table1(outcomes)
@@ -248,7 +229,7 @@ def shown(outcomes: Sequence[Outcome], paper: bool = False) -> list[Table]:
     """The tables for a terminal: the paper's Table 1, or one for each problem."""
     if paper:
         return [table1(outcomes)]
-    return [table(own, f"{problem}{_protocol(own, ': ')}") for problem, own in by_problem(outcomes).items()]
+    return [table(own, f"{problem}{_protocol(own, ': ')}") for problem, own in Comparison(outcomes).by_problem().items()]
 
 
 def _protocol(outcomes: Sequence[Outcome], before: str) -> str:
@@ -265,7 +246,7 @@ def table1(outcomes: Sequence[Outcome]) -> Table:
         if one.result is None:
             rows.append((*row, None, None, None, None))
             continue
-        measured = (last(one.result, "regret"), last(one.result, "violation"), late_loss(one.result))
+        measured = (one.result.last("regret"), one.result.last("violation"), late_loss(one.result))
         rows.append((*row, slope_text(one.result), *measured))
     columns = (
         "algorithm", "linear", "model-free", "regret (order)", "violation (order)", "measured slope",

@@ -92,6 +92,6 @@ class Entry:
         return cls(text, name.strip(), params)
 
     @property
-    def promise(self) -> tuple[str, str]:
+    def promise(self) -> tuple[str, str] | None:
         """The orders of regret and violation that its theorem promises."""
         return NO_PROMISE if self.name in FIXED_POLICIES else learners.get(self.name).promise

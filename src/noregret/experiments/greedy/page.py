@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret.experiments.greedy.analysis import Demo
-from noregret.report import figures
 from noregret.report.tables import Cell, Table
+from noregret.results import drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def note(demo: Demo) -> str:
-    """What the numbers say, and where the paper says more than can be."""
+    """What the numbers say, and which claim of the paper about them cannot hold."""
     H = demo.horizon
     return (
         f"The greedy policy's gap is H−1 = {H - 1} however small ε is: it changes its action. The paper lets M, and so "
@@ -26,22 +26,22 @@ def note(demo: Demo) -> str:
 
 def figure(demo: Demo) -> Figure:
     """The gap |V_r − Ṽ_r| against ε, both logarithmic; dotted: the lemma's bound, where it is below what is possible."""
-    made, axes = figures.new(1, 1, 7.6, 4.9)
+    made, axes = drawing.new(1, 1, 7.6, 4.9)
     ax, H = axes[0, 0], demo.horizon
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.plot(demo.epsilons, demo.greedy, color="#000000", linewidth=2.4, label=f"greedy (α = ∞): H−1 = {H - 1}")
     for i, alpha in enumerate(demo.alphas):
-        colour = figures.COLOURS[i % 6]
+        colour = drawing.COLOURS[i % 6]
         ax.plot(demo.epsilons, demo.soft[i], color=colour, label=f"soft-max, α = {alpha:g}")
         bound = np.where(demo.bound[i] <= H - 1, demo.bound[i], np.nan)
         ax.plot(demo.epsilons, bound, color=colour, linestyle=":", linewidth=1.2)
-    ax.plot([], [], color=figures.GREY, linestyle=":", linewidth=1.2, label="bound ε(1+2αH(2+H))")
-    ax.plot(demo.epsilons, demo.unconstrained, color=figures.GREY, linestyle="--", label="greedy without constraint: ε/2")
+    ax.plot([], [], color=drawing.GREY, linestyle=":", linewidth=1.2, label="bound ε(1+2αH(2+H))")
+    ax.plot(demo.epsilons, demo.unconstrained, color=drawing.GREY, linestyle="--", label="greedy without constraint: ε/2")
     ax.invert_xaxis()
-    figures.label(ax, f"Two Q's that are ε apart, H = {H}", "change of the reward value |V_r − Ṽ_r|", "ε, smaller to the right")
+    drawing.label(ax, f"Two Q's that are ε apart, H = {H}", "change of the reward value |V_r − Ṽ_r|", "ε, smaller to the right")
     ax.set_ylim(1e-9, 4.0 * H)
-    figures.legend(ax)
+    drawing.legend(ax)
     return made
 
 

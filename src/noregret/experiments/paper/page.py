@@ -12,7 +12,7 @@ import numpy as np
 from noregret import metrics, theory
 from noregret.report import figures, tables
 from noregret.report.tables import number, show
-from noregret.results import RunResult
+from noregret.results import RunResult, drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,47 +74,47 @@ def short(paper: Paper) -> tables.Table:
 def figure(paper: Paper) -> Figure:
     """The main run: regret, violation, dual, and growth on log-log axes."""
     result = paper.main
-    made, axes = figures.new(2, 2, 10.5, 7.6)
+    made, axes = drawing.new(2, 2, 10.5, 7.6)
     (regret, violation), (dual, growth) = axes
     zeta = result.constants["zeta"]
     lost = result.optimal_value - result.tightened_value
 
-    figures.band(regret, result, "regret", label="against V*(b)")
-    figures.band(regret, result, "regret_tightened", colour=figures.COLOURS[1], label="against V*(b+ζ)", line="--")
+    drawing.band(regret, result, "regret", label="against V*(b)")
+    drawing.band(regret, result, "regret_tightened", colour=drawing.COLOURS[1], label="against V*(b+ζ)", line="--")
     ends = np.array([0, result.episodes[-1]])
-    regret.plot(ends, ends * lost, color=figures.GREY, linestyle=":", label=f"what ζ = {zeta:g} costs the best policy")
-    figures.label(regret, "Regret", "cumulative regret (reward)")
+    regret.plot(ends, ends * lost, color=drawing.GREY, linestyle=":", label=f"what ζ = {zeta:g} costs the best policy")
+    drawing.label(regret, "Regret", "cumulative regret (reward)")
 
-    figures.band(violation, result, "violation", label="violation, the paper's: [Σ(b − V)]₊")
-    figures.band(
-        violation, result, "hard_violation", colour=figures.COLOURS[1], label="hard violation: Σ[b − V]₊", line="--"
+    drawing.band(violation, result, "violation", label="violation, the paper's: [Σ(b − V)]₊")
+    drawing.band(
+        violation, result, "hard_violation", colour=drawing.COLOURS[1], label="hard violation: Σ[b − V]₊", line="--"
     )  # fmt: skip
-    figures.label(violation, "Violation", "cumulative violation (utility)")
+    drawing.label(violation, "Violation", "cumulative violation (utility)")
 
-    figures.band(dual, result, "dual", label="dual variable")
-    dual.axhline(float(result.optimal_dual[0]), color=figures.GREY, linestyle=":", label="best for b")
-    dual.axhline(paper.tightened_dual, color=figures.GREY, linestyle="-.", label="best for b+ζ")
+    drawing.band(dual, result, "dual", label="dual variable")
+    dual.axhline(float(result.optimal_dual[0]), color=drawing.GREY, linestyle=":", label="best for b")
+    dual.axhline(paper.tightened_dual, color=drawing.GREY, linestyle="-.", label="best for b+ζ")
     dual.set_ylim(bottom=0.0)
-    figures.label(dual, "Dual variable", "reward per unit of utility")
+    drawing.label(dual, "Dual variable", "reward per unit of utility")
 
     growth.set_xscale("log")
     growth.set_yscale("log")
     for which, colour, name, style in (
-        ("hard_regret", figures.COLOURS[2], "hard regret, Σ[V* − V]₊", "-"),
-        ("regret", figures.COLOURS[0], "regret, where it is above zero", "-"),
+        ("hard_regret", drawing.COLOURS[2], "hard regret, Σ[V* − V]₊", "-"),
+        ("regret", drawing.COLOURS[0], "regret, where it is above zero", "-"),
     ):
         mean = getattr(result, which).mean(axis=0)
         shown = np.where(mean > 0, mean, np.nan)
         growth.plot(result.episodes, shown, color=colour, linestyle=style, label=name)
         if np.isfinite(tables.slope(result, which)):
             slope, k, line = figures.log_log_fit(result, which)
-            growth.plot(k, line, color="black", linestyle="--", linewidth=1.2, label=f"slope {slope:.2f}, fitted")
+            growth.plot(k, line, color="black", linestyle="--", linewidth=1.2, label=f"slope {show(slope)}, fitted")
     k = result.episodes.astype(float)
     level = float(result.hard_regret.mean(axis=0)[-1])
-    growth.plot(k, level * np.sqrt(k / k[-1]), color=figures.GREY, linestyle=":", label="slope 0.50, for comparison")
-    figures.label(growth, "Growth, both axes logarithmic", "cumulative regret (reward)")
+    growth.plot(k, level * np.sqrt(k / k[-1]), color=drawing.GREY, linestyle=":", label="slope 0.50, for comparison")
+    drawing.label(growth, "Growth, both axes logarithmic", "cumulative regret (reward)")
     for ax in axes.flat:
-        figures.legend(ax, columns=2 if ax is dual or ax is growth else 1)
+        drawing.legend(ax, columns=2 if ax is dual or ax is growth else 1)
     text = f"Algorithm 1 on the paper's job-scheduling problem: {figures.trials(result)}"
     made.suptitle(text, x=0.01, ha="left", fontsize=12)
     return made
@@ -123,19 +123,19 @@ def figure(paper: Paper) -> Figure:
 def neighbours_figure(paper: Paper) -> Figure:
     """Regret and violation for other β and λ, a row for each rule of λ."""
     rows = _rows(paper)
-    made, axes = figures.new(len(rows), 2, 10.5, 3.6 * len(rows))
+    made, axes = drawing.new(len(rows), 2, 10.5, 3.6 * len(rows))
     betas = dict.fromkeys(n.result.constants["beta"] for n in paper.neighbours)  # the main run's first
-    colours = dict(zip(betas, figures.COLOURS, strict=False))
+    colours = dict(zip(betas, drawing.COLOURS, strict=False))
     for row, (regret, violation) in zip(rows, axes, strict=True):
         for n in sorted(paper.neighbours, key=lambda n: float(n.result.constants["beta"])):
             if n.row == row:
                 colour, line = colours[n.result.constants["beta"]], "-" if n.result.constants["zeta"] else "--"
-                figures.band(regret, n.result, "regret", colour=colour, label=n.label, line=line)
-                figures.band(violation, n.result, "violation", colour=colour, label=n.label, line=line)
-        figures.label(regret, f"{row}: regret", "cumulative regret (reward)")
-        figures.label(violation, f"{row}: violation", "cumulative violation (utility)")
+                drawing.band(regret, n.result, "regret", colour=colour, label=n.label, line=line)
+                drawing.band(violation, n.result, "violation", colour=colour, label=n.label, line=line)
+        drawing.label(regret, f"{row}: regret", "cumulative regret (reward)")
+        drawing.label(violation, f"{row}: violation", "cumulative violation (utility)")
         for ax in (regret, violation):
-            figures.legend(ax, columns=4)
+            drawing.legend(ax, columns=4)
     made.suptitle("What the constants that the paper does not report decide", x=0.01, ha="left", fontsize=12)
     return made
 
@@ -175,14 +175,14 @@ def _measured(paper: Paper) -> dict[str, str]:
     K, regret, violation = int(result.episodes[-1]), result.regret.mean(axis=0), result.violation.mean(axis=0)
     peak, low = int(violation.argmax()), int(regret.argmin())
     back = violation[-1] < COMES_BACK * violation[peak]
-    end = show(tables.last(result, "violation"))
+    end = show(result.last("violation"))
     course = f"It is {number(violation[peak])} at episode {result.episodes[peak]:,}, its largest, and {end}\n  after {K:,}"
     if peak == len(violation) - 1:
         course = f"It is still growing at the last one, where it is {end}"
     slope = tables.slope(result)
     growth = "Here the regret has none: there are too few episodes.\n "
     if np.isfinite(slope):
-        growth = f"Here the slope of the regret is {slope:.2f}."
+        growth = f"Here the slope of the regret is {show(slope)}."
     elif regret[low] < 0.0:
         growth = (
             f"Here the regret has none: it is {number(regret[low])} at episode {result.episodes[low]:,},\n  below zero, "
@@ -196,19 +196,19 @@ def _measured(paper: Paper) -> dict[str, str]:
     share = (
         f"{regret[-1] / K:.4f} an episode, where the best\n  value is {result.optimal_value:.4f}; it is below what ζ costs, too"
     )
-    small = f"- **The regret is small**: {show(tables.last(result, 'regret'))} after {K:,} episodes, {share}.\n"
+    small = f"- **The regret is small**: {show(result.last('regret'))} after {K:,} episodes, {share}.\n"
     return {
         "regret_agrees": small if 0 < regret[-1] < K * (result.optimal_value - result.tightened_value) else "",
         "violation_agrees": f"- **The violation comes back.** {course}, as the paper describes.\n" if back else "",
         "violation_differs": "" if back else f"- **The violation does not come back** within these episodes. {course}.\n",
         "slope": growth,
-        "hard_slope": f"{tables.slope(result, 'hard_regret'):.2f}",
-        "second_half_slope": f"{metrics.slope(result.episodes, result.hard_regret.mean(axis=0), 0.5):.2f}",
+        "hard_slope": show(tables.slope(result, "hard_regret")),
+        "second_half_slope": show(metrics.slope(result.episodes, result.hard_regret.mean(axis=0), 0.5)),
         "rate": f"{np.polyfit(result.episodes[late], regret[late], 1)[0]:.4f}" if late.sum() > 1 else "-",
         "turns": often,
         **_dual(paper),
         "ranges": "\n".join(_range(paper, row) for row in _rows(paper)),
-        **{which: show(tables.last(result, which)) for which in ("regret_tightened", "hard_violation")},
+        **{which: show(result.last(which)) for which in ("regret_tightened", "hard_violation")},
     }
 
 
@@ -218,7 +218,7 @@ def _dual(paper: Paper) -> dict[str, str]:
     top = float(result.dual.max())
     far = top < min(cap, theory.xi(H=paper.horizon, slater_gap=result.slater_gap)) / 2.0
     work = (
-        f"- **The dual variable does its work.** From 0 it moves to {show(tables.last_dual(result))}. Its best value is "
+        f"- **The dual variable does its work.** From 0 it moves to {show(result.last('dual'))}. Its best value is "
         f"{result.optimal_dual[0]:.4f} for b and {paper.tightened_dual:.4f} for b+ζ;\n"
         f"  its largest value in any trial is {top:.4f}, and its cap ξ = {cap:g}.\n"
     )

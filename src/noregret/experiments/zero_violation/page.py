@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noregret.report import figures
+from noregret.metrics import Slope
 from noregret.report.tables import Table
-from noregret.results import RunResult
+from noregret.results import RunResult, drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ def violated(result: RunResult) -> int:
 
 
 def safe_from(results: Sequence[RunResult]) -> int | None:
-    """K₀: the least K of the grid from which on no trial ends with a violation; None when the last one does."""
+    """K₀, the least K of the grid such that no trial of K₀ or more episodes ends with a violation; None if there is none."""
     found = None
     for result in reversed(results):
         if violated(result):
@@ -33,11 +33,11 @@ def safe_from(results: Sequence[RunResult]) -> int | None:
     return found
 
 
-def slope(results: Sequence[RunResult], which: str = "regret") -> float:
+def slope(results: Sequence[RunResult], which: str = "regret") -> Slope:
     """The exponent p of regret(K) ~ K^p over the grid."""
     K = [result.episodes_requested for result in results]
     mean = np.array([getattr(result, which)[:, -1].mean() for result in results])
-    return float(np.polyfit(np.log(K), np.log(mean), 1)[0]) if (mean > 0).all() and len(K) > 1 else float("nan")
+    return Slope(np.polyfit(np.log(K), np.log(mean), 1)[0] if (mean > 0).all() and len(K) > 1 else "nan")
 
 
 def table(runs: Runs) -> Table:
@@ -69,19 +69,19 @@ def summary(runs: Runs) -> Table:
 
 def figure(runs: Runs) -> Figure:
     """Regret and violation at K over K, on logarithmic axes, a column for each problem."""
-    made, axes = figures.new(1, len(runs), 4.0 * len(runs), 3.8)
+    made, axes = drawing.new(1, len(runs), 4.0 * len(runs), 3.8)
     for ax, (name, results) in zip(axes[0], runs.items(), strict=True):
         K = np.array([result.episodes_requested for result in results])
         regret = np.array([result.regret[:, -1].mean() for result in results])
         worst = np.array([result.violation[:, -1].max() for result in results])
-        ax.plot(K, regret, "o-", color=figures.COLOURS[0], label="mean regret")
-        ax.plot(K, regret[-1] * np.sqrt(K / K[-1]), ":", color=figures.GREY, label="√K")
-        ax.plot(K, worst, "s-", color=figures.COLOURS[1], label="largest violation", clip_on=False)  # whole at 0
+        ax.plot(K, regret, "o-", color=drawing.COLOURS[0], label="mean regret")
+        ax.plot(K, regret[-1] * np.sqrt(K / K[-1]), ":", color=drawing.GREY, label="√K")
+        ax.plot(K, worst, "s-", color=drawing.COLOURS[1], label="largest violation", clip_on=False)  # whole at 0
         ax.set_xscale("log", base=2)
         ax.set_yscale("symlog", linthresh=1.0)
         lowest, highest = min(regret.min(), worst.min()), max(regret.max(), worst.max())
         ax.set_ylim(min(lowest, 0.0), 2.0 * max(highest, 1.0))  # room for the last marker
         K0 = safe_from(results)
-        figures.label(ax, f"{name}: none from K = {K0:,} on" if K0 else f"{name}: violated at the last K", "at episode K", "K")
-        figures.legend(ax, columns=3)
+        drawing.label(ax, f"{name}: none from K = {K0:,} on" if K0 else f"{name}: violated at the last K", "at episode K", "K")
+        drawing.legend(ax, columns=3)
     return made

@@ -1,0 +1,230 @@
+"""What every result can do: become a frame, be drawn, show itself in a notebook, be saved and loaded.
+
+A saved result is one .npz file: its arrays under their names, and everything else as JSON text in the array ``meta``. Nothing
+in it is ever run or unpickled. Only the classes that :func:`savable` was told of are made from a file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from noregret._system.files import write_whole
+from noregret.errors import FileError, InputError, NoRegretError
+from noregret.metrics import Cell, show
+from noregret.results import drawing
+
+#: Of the layout of saved results; other ones are refused.
+FORMAT = 1
+#: What the annotation of a field promises.
+_KINDS: dict[str, Any] = {
+    "str": str, "int": int, "bool": bool, "float": float | int, "dict": dict, "tuple": tuple, "None": type(None),
+    "Array": np.ndarray, "NDArray": np.ndarray,
+}  # fmt: skip
+_CLASSES: dict[str, type] = {}
+
+
+class Summary(NamedTuple):
+    """A small table of a result."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+
+
+class Shown(ABC):
+    """A result that becomes a frame, is drawn, and shows itself in a notebook.
+
+    A class of this kind says what its columns are, what its summary is, and how it is drawn on a grid of axes.
+    """
+
+    @abstractmethod
+    def _columns(self) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def _summary(self) -> Summary: ...
+
+    @abstractmethod
+    def _draw(self, axes: Any) -> None: ...
+
+    def _grid(self) -> tuple[int, int]:
+        return 1, 2
+
+    def to_frame(self) -> Any:
+        """A data frame of pandas or, where that is not installed, of polars: a row for each trial and recorded episode."""
+        for name in ("pandas", "polars"):
+            try:
+                module = import_module(name)
+            except ImportError:
+                continue
+            return module.DataFrame(self._columns())
+        raise NoRegretError("to_frame needs pandas or polars, and neither is installed: pip install pandas")
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the result with matplotlib: means as lines, 95% intervals as bands.
+
+        Args:
+            axes: an array of axes to draw on; None for a new figure.
+
+        Returns:
+            The axes, an array with the shape that was drawn on.
+        """
+        rows, columns = self._grid()
+        if axes is None:
+            axes = drawing.new(rows, columns, 5.2 * columns, 3.8 * rows, window=True)[1]
+        axes = np.asarray(axes, dtype=object).reshape(-1)
+        if len(axes) != rows * columns:
+            raise InputError(f"axes has {len(axes)} entries; expected {rows} x {columns}")
+        self._draw(axes.reshape(rows, columns))
+        return axes.reshape(rows, columns)
+
+    def _repr_html_(self) -> str:
+        """The summary as an HTML table, for notebooks."""
+        title, columns, rows, caption = self._summary()
+        head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+        body = "".join("<tr>" + "".join(f"<td>{escape(show(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div><strong>{escape(title)}</strong>{table}<small>{escape(caption)}</small></div>"
+
+
+class Saved(Shown):
+    """A result that can also be written to one file and read back. A subclass is a dataclass.
+
+    ``_shapes`` names the axes of its arrays by letters: axes with one letter have one length. Arrays in it must be finite,
+    unless a ``?`` follows.
+    """
+
+    _shapes: ClassVar[dict[str, str]] = {}
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the result to one .npz file, whole or not at all; :meth:`load` reads it back bit for bit."""
+        if Path(path).suffix != ".npz":
+            raise InputError(f"{path}: expected a name that ends with .npz")
+        arrays: dict[str, Any] = {}
+        text = json.dumps({"noregret": FORMAT, "result": _pack(self, type(self).__name__, arrays)}, allow_nan=False)
+        arrays["meta"] = np.frombuffer(text.encode(), dtype=np.uint8)
+        return write_whole(path, lambda file: np.savez(file, **arrays))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`save` wrote. A file that is damaged or something else is refused with one line."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {key: file[key] for key in file.files}
+            meta = json.loads(arrays.pop("meta").tobytes())
+            if meta["noregret"] != FORMAT:
+                raise ValueError(f"its format is {meta['noregret']!r}; expected {FORMAT}")
+            found = _unpack(meta["result"], arrays)
+            if not isinstance(found, cls):
+                raise TypeError(f"it is a {type(found).__name__}")
+        except FileNotFoundError:
+            raise FileError(f"{path}: no such file") from None
+        except Exception as error:  # a damaged file makes zipfile, zlib, json and NumPy raise a dozen kinds
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise FileError(f"{path}: is no {cls.__name__} that noregret saved: {reason}") from None
+        return found
+
+    def _check(self) -> None:
+        """Refuse arrays whose shapes or numbers cannot be those of such a result."""
+        lengths: dict[str, int] = {}
+        for name, axes in self._shapes.items():
+            array, letters = getattr(self, name), axes.rstrip("?")
+            if array.ndim != len(letters) or any(
+                lengths.setdefault(letter, n) != n for letter, n in zip(letters, array.shape, strict=True)
+            ):
+                raise ValueError(f"{name} has shape {array.shape}, which does not fit the other arrays")
+            if axes == letters and not np.isfinite(array).all():
+                raise ValueError(f"{name} has a number that is not finite")
+
+
+def savable(*classes: type) -> None:
+    """Allow these dataclasses and named tuples to be parts of a saved result."""
+    _CLASSES.update({cls.__name__: cls for cls in classes})
+
+
+def stack(parts: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> dict[str, Any]:
+    """One table made of several. Each part gives constants, which are repeated in all its rows, and its own columns.
+
+    A column that a part does not have is nan there.
+    """
+    made = list(parts)
+    widest = max((columns for _, columns in made), key=len, default={})
+    rows = [len(next(iter(columns.values()))) for _, columns in made]
+    stacked: dict[str, Any] = {
+        name: [made[i][0][name] for i, n in enumerate(rows) for _ in range(n)] for name in (made[0][0] if made else ())
+    }
+    for name in widest:
+        parted = [columns.get(name, np.full(n, np.nan)) for (_, columns), n in zip(made, rows, strict=True)]
+        stacked[name] = np.concatenate(parted)
+    return stacked
+
+
+def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
+    """JSON for a value; its arrays go into ``arrays`` under names that start with ``name``."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": repr(value)}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        arrays[name] = value
+        return {"array": name}
+    if type(value).__name__ in _CLASSES:
+        keys = [f.name for f in fields(value)] if is_dataclass(value) else value._fields
+        return {"class": type(value).__name__, "fields": {k: _pack(getattr(value, k), f"{name}.{k}", arrays) for k in keys}}
+    if isinstance(value, Mapping):
+        pairs = enumerate(value.items())
+        return {"dict": [[_pack(k, f"{name}.k{i}", arrays), _pack(v, f"{name}.{i}", arrays)] for i, (k, v) in pairs]}
+    if isinstance(value, list | tuple):
+        return {type(value).__name__: [_pack(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]}
+    raise InputError(f"{name} is a {type(value).__name__}; a saved result takes numbers, text, arrays and lists of them")
+
+
+def _unpack(value: Any, arrays: Mapping[str, Any]) -> Any:
+    """The inverse of :func:`_pack`; whatever does not fit raises an error."""
+    if not isinstance(value, dict | list):
+        return value
+    match value:
+        case {"number": text}:
+            return float(text)
+        case {"array": name}:
+            return arrays[name]
+        case {"list": items}:
+            return [_unpack(item, arrays) for item in items]
+        case {"tuple": items}:
+            return tuple(_unpack(item, arrays) for item in items)
+        case {"dict": pairs}:
+            return {_unpack(k, arrays): _unpack(v, arrays) for k, v in pairs}
+        case {"class": kind, "fields": given}:
+            made = _CLASSES[kind](**{k: _unpack(v, arrays) for k, v in given.items()})
+            _check_kinds(made)
+            return made
+    raise ValueError(f"an entry with {sorted(value)} is not known")
+
+
+def _check_kinds(made: Any) -> None:
+    """Refuse an entry that is not of the kind its annotation names."""
+    for name, declared in type(made).__annotations__.items():
+        annotation = str(getattr(declared, "__forward_arg__", declared))  # named tuples wrap theirs
+        if annotation.startswith("ClassVar"):
+            continue
+        value, kinds = getattr(made, name), re.sub(r"\[.*\]", "", annotation).split(" | ")
+        if not any(isinstance(value, _KINDS.get(kind) or _CLASSES[kind]) for kind in kinds):
+            raise TypeError(f"{name} is a {type(value).__name__}; expected {annotation}")
+        if isinstance(value, np.ndarray) and value.dtype.name not in re.sub(r"\bArray\b", "float64", annotation):
+            raise TypeError(f"{name} has entries of type {value.dtype}; expected {annotation}")
+    if isinstance(made, Saved):
+        made._check()

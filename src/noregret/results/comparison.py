@@ -1,0 +1,91 @@
+"""Learners on problems, side by side: a sequence of outcomes that is itself a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from noregret.metrics import Cell
+from noregret.results import drawing
+from noregret.results.base import Saved, Summary, savable, stack
+from noregret.results.result import SUMS, Outcome, RunResult
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Comparison(Saved, Sequence[Outcome]):
+    """The outcomes of a comparison, problem by problem."""
+
+    outcomes: tuple[Outcome, ...]
+
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        object.__setattr__(self, "outcomes", tuple(outcomes))
+
+    @overload
+    def __getitem__(self, i: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, i: slice) -> Comparison: ...
+    def __getitem__(self, i: int | slice) -> Outcome | Comparison:
+        return Comparison(self.outcomes[i]) if isinstance(i, slice) else self.outcomes[i]
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return iter(self.outcomes)
+
+    def by_problem(self) -> dict[str, list[Outcome]]:
+        """The outcomes of each problem, in their order."""
+        groups: dict[str, list[Outcome]] = {}
+        for one in self.outcomes:
+            groups.setdefault(one.problem, []).append(one)
+        return groups
+
+    def ran(self) -> list[tuple[Outcome, RunResult]]:
+        """The outcomes with a result."""
+        return [(one, one.result) for one in self.outcomes if one.result is not None]
+
+    def styles(self) -> dict[str, dict[str, Any]]:
+        """The colour and the line of each label, the same on every problem."""
+        return drawing.styles((result.learner, one.label) for one, result in self.ran())
+
+    def _check(self) -> None:
+        if not all(isinstance(one, Outcome) for one in self.outcomes):
+            raise TypeError("outcomes has something else than outcomes")
+
+    def _columns(self) -> dict[str, Any]:
+        return stack(({"problem": one.problem, "learner": one.label}, result._columns()) for one, result in self.ran())
+
+    def _summary(self) -> Summary:
+        rows: list[list[Cell]] = [
+            [one.problem, one.label, *(result.last(which) for which in SUMS)]
+            for one, result in self.ran()
+            if len(result.episodes)
+        ]
+        refused = [f" {one.label} did not run on {one.problem}: {one.reason}." for one in self.outcomes if one.result is None]
+        columns = ("problem", "learner", *(which.replace("_", " ") for which in SUMS))
+        caption = "Sums over all episodes, mean ± 95% over the trials."
+        return Summary(repr(self)[1:-1], columns, rows, caption + "".join(refused))
+
+    def _grid(self) -> tuple[int, int]:
+        return max(1, len({one.problem for one, _ in self.ran()})), 2
+
+    def _draw(self, axes: Any) -> None:
+        styles = self.styles()
+        drawn = dict.fromkeys(one.problem for one, _ in self.ran())
+        for row, problem in zip(axes, drawn, strict=False):
+            for ax, which, unit in zip(row, ("regret", "violation"), ("reward", "utility"), strict=True):
+                for one, result in self.ran():
+                    if one.problem == problem:
+                        drawing.band(ax, result, which, label=one.label, **styles[one.label])
+                drawing.label(ax, f"{problem}: {which}", f"cumulative {which} ({unit})")
+        drawing.shared_legend(axes)
+
+    def __repr__(self) -> str:
+        """How much was compared, in one line."""
+        labels, problems = ({getattr(one, name) for one in self.outcomes} for name in ("label", "problem"))
+        words = [f"{len(labels)} learners on {len(problems)} problems", f"{len(self.ran())} of {len(self)} ran"]
+        return f"<Comparison: {', '.join(words)}>"
+
+
+savable(Comparison)

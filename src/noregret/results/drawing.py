@@ -1,0 +1,157 @@
+"""Lines, bands, colours and axes of every figure; matplotlib is imported when the first figure is made.
+
+A learner has the same colour in every figure: its name chooses it. Variants of one learner differ in the kind of line, and in
+the shade of its colour where the kinds of lines are used up.
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.errors import NoRegretError
+from noregret.metrics import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: What learners are drawn in. The first six are Okabe and Ito's, which people with any kind of colour vision can tell apart.
+COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#332288",
+    "#999933", "#AA4499", "#661100", "#7F7F7F", "#117733", "#CC3311", "#8C6D31", "#00868B", "#9E9AC8",
+)  # fmt: skip
+#: Chosen so that no two of our own learners share a colour; a test holds it to that.
+SALT = 231883
+LINES = ("-", "--", ":", "-.")
+#: How much nearer to white the variants of a learner are, each time the kinds of lines are used up.
+PALER = (0.0, 0.5, 0.25, 0.65)
+GREY = "#555555"
+#: Curves that can be below 0; the band of any other ends at 0.
+SIGNED = ("regret", "regret_tightened")
+
+STYLE: Any = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.8,
+    "figure.dpi": 100,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "noregret",
+}
+
+
+def available() -> bool:
+    """Whether figures can be drawn; if not, a warning says what is missing."""
+    try:
+        require()
+    except NoRegretError as error:
+        warnings.warn(f"no figure was written: {error}", stacklevel=2)
+        return False
+    return True
+
+
+def require() -> None:
+    """Refuse early, with the way out, when matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise NoRegretError("figures need matplotlib, which is not installed: pip install 'noregret[report]'") from None
+
+
+def new(rows: int, columns: int, width: float, height: float, *, window: bool = False) -> tuple[Figure, Any]:
+    """A figure and its (rows, columns) axes in our style; one that notebooks show by themselves if ``window``."""
+    require()
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    if window:
+        from matplotlib import pyplot
+
+        with mpl.rc_context(STYLE):
+            made = pyplot.subplots(rows, columns, figsize=(width, height), layout="constrained", squeeze=False)
+            interactive = mpl.is_interactive()
+        mpl.interactive(interactive)  # in a notebook the first figure turns this on, and the end of the context off
+        return made
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def colour(learner: str) -> str:
+    """The colour of a learner in every figure."""
+    return COLOURS[zlib.crc32(f"{SALT}:{learner}".encode()) % len(COLOURS)]
+
+
+def styles(labelled: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """The colour and the line of each label, from pairs of a learner and the label of one of its variants.
+
+    >>> styles([("opdop", "opdop"), ("opdop", "opdop:beta=2")])["opdop:beta=2"]["line"]
+    '--'
+    """
+    places: dict[str, int] = {}
+    made: dict[str, dict[str, Any]] = {}
+    for learner, label in labelled:
+        if label not in made:
+            i = places[learner] = places.get(learner, -1) + 1
+            paler = PALER[i // len(LINES) % len(PALER)]
+            rgb = (round(part + paler * (255 - part)) for part in bytes.fromhex(colour(learner)[1:]))
+            made[label] = {"colour": "#" + "".join(f"{part:02X}" for part in rgb), "line": LINES[i % len(LINES)]}
+    return made
+
+
+def curve(
+    ax: Axes, episodes: NDArray[Any], interval: Interval, *, colour: str = COLOURS[0], line: str = "-", label: str | None = None
+) -> None:
+    """Draw a mean, and its interval as a band where it has any width."""
+    ax.plot(episodes, interval.mean, color=colour, label=label, linestyle=line)
+    if (interval.high > interval.low).any():
+        ax.fill_between(episodes, interval.low, interval.high, color=colour, alpha=0.2, linewidth=0)
+
+
+def cut(interval: Interval, which: str) -> Interval:
+    """The interval of a curve as it is drawn: that of a quantity which cannot be below 0 ends there."""
+    return interval if which in SIGNED else Interval(interval.mean, np.maximum(interval.low, 0.0), interval.high)
+
+
+def band(ax: Axes, result: Any, which: str, *, constraint: int = 0, **style: Any) -> None:
+    """Draw the mean over trials of a curve of a result, and its 95% interval; ``constraint`` picks one of the dual's."""
+    curve(ax, result.episodes, cut(result.interval(which, constraint), which), **style)
+
+
+def label(ax: Axes, title: str, y: str, x: str = "episode") -> None:
+    """Title, axis labels, and thousands written apart."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    ax.set_title(title, loc="left")
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    plain = FuncFormatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
+    if ax.get_xscale() == "linear":
+        ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        ax.xaxis.set_major_formatter(plain)
+    if ax.get_yscale() == "linear":
+        ax.yaxis.set_major_formatter(plain)
+
+
+def shared_legend(axes: NDArray[Any]) -> None:
+    """One legend under all axes of a figure, each label once."""
+    named = {text: handle for ax in axes.flat for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
+    axes.flat[0].figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=3, frameon=False)
+
+
+def legend(ax: Axes, columns: int = 2) -> None:
+    """A legend under the axes, where it covers no curve."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=columns, fontsize=9, frameon=False)

@@ -1,0 +1,96 @@
+"""What an agent's episodes brought: its learning curve, as a result like any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.metrics import mean_interval
+from noregret.problems.base import Array
+from noregret.results import drawing
+from noregret.results.base import Saved, Summary, savable
+
+#: A learning curve is drawn as means over this many stretches of episodes; its table is about the last hundred.
+STRETCHES, RECENT = 50, 100
+
+
+@dataclass(frozen=True)
+class History(Saved):
+    """Raw totals of every episode that an agent learned from: its reward, and a utility or cost for each constraint.
+
+    ``dual`` is the price of each constraint after the episode. It is nan where an older version saved the agent.
+    """
+
+    learner: str
+    names: tuple[str, ...]
+    limits: tuple[float, ...]
+    costs: bool  # whether the limits are upper limits
+    rewards: Array  # (n,)
+    values: Array  # (n,m)
+    dual: Array  # (n,m)
+    lengths: NDArray[np.int64]  # (n,) steps of each episode
+    _shapes: ClassVar[dict[str, str]] = {"rewards": "n", "values": "nm", "dual": "nm?", "lengths": "n"}
+
+    @property
+    def episodes(self) -> NDArray[np.int64]:
+        """The numbers of the episodes, from 1."""
+        return np.arange(1, len(self.rewards) + 1)
+
+    def _check(self) -> None:
+        super()._check()
+        kinds = [(type(name), isinstance(limit, float | int)) for name, limit in zip(self.names, self.limits, strict=True)]
+        if kinds != [(str, True)] * self.values.shape[1]:
+            raise ValueError(f"names and limits are {self.names} and {self.limits}; expected {self.values.shape[1]} of each")
+
+    def _columns(self) -> dict[str, Any]:
+        made = {"episode": self.episodes, "reward": self.rewards}
+        made |= {name: self.values[:, i] for i, name in enumerate(self.names)}
+        made |= {f"dual of {name}": self.dual[:, i] for i, name in enumerate(self.names)}
+        return made | {"length": self.lengths}
+
+    def _summary(self) -> Summary:
+        if not len(self.rewards):
+            return Summary(repr(self)[1:-1], (), ())
+        sense = "at most" if self.costs else "at least"
+        rows = [("reward", mean_interval(self.rewards[-RECENT:]), "")]
+        for i, (name, limit) in enumerate(zip(self.names, self.limits, strict=True)):
+            rows.append((name, mean_interval(self.values[-RECENT:, i]), f"{sense} {limit:g}"))
+        caption = f"Means over the last {min(RECENT, len(self.rewards))} episodes."
+        return Summary(repr(self)[1:-1], ("total of an episode", "mean ± 95%", "asked for"), rows, caption)
+
+    def _grid(self) -> tuple[int, int]:
+        return 1, 3
+
+    def _draw(self, axes: Any) -> None:
+        reward, values, dual = axes[0]
+        self._stretches(reward, self.rewards, colour=drawing.colour(self.learner), label="reward")
+        for i, (name, limit) in enumerate(zip(self.names, self.limits, strict=True)):
+            colour = drawing.COLOURS[1 + i % 5]
+            self._stretches(values, self.values[:, i], colour=colour, label=name)
+            values.axhline(limit, color=colour, linestyle=":", label=f"{'at most' if self.costs else 'at least'} {limit:g}")
+            dual.plot(self.episodes, self.dual[:, i], color=colour, label=f"dual of {name}")
+        drawing.label(reward, f"Reward, means of {self._width()} episodes", "reward of an episode")
+        drawing.label(values, "Cost" if self.costs else "Utility", f"{'cost' if self.costs else 'utility'} of an episode")
+        drawing.label(dual, "Dual variable", "price of the constraint")
+        for ax in axes[0]:
+            drawing.legend(ax)
+
+    def _width(self) -> int:
+        return max(1, len(self.rewards) // STRETCHES)
+
+    def _stretches(self, ax: Any, numbers: Array, **style: Any) -> None:
+        """Means over stretches of episodes with their intervals; a single episode says too little."""
+        width = self._width()
+        n = len(numbers) // width * width
+        stretches = numbers[len(numbers) - n :].reshape(-1, width)
+        drawing.curve(ax, self.episodes[len(numbers) - n :][width - 1 :: width], mean_interval(stretches.T), **style)
+
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        return f"<History of {self.learner}: {len(self.rewards)} episodes, constraint on {', '.join(self.names)}>"
+
+
+savable(History)
