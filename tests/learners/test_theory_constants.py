@@ -1,0 +1,209 @@
+"""The constants of every ``theory`` preset against numbers worked out by hand, for one set of sizes.
+
+H = 4, S = 5, A = 3, K = 1000, T = KH = 4000, p = 0.05, γ = 0.5. One-hot features have d = SA = 15. The lines above each number are
+its derivation from the formula of the paper; nothing is read from the learner. A number that a learner does not list among its
+constants is looked up in the state that its kernels work with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noregret as nr
+from tests.support import small, told
+
+K, P, GAP = 1000, 0.05, 0.5
+
+#: ln 3 = 1.09861; √1000 = 31.6228; 1000^0.2 = 3.98107.
+CASES: list[tuple[str, int, dict[str, Any], dict[str, float]]] = [
+    (
+        "primal-dual-lsvi",
+        1,
+        {},
+        {
+            "lam": 1.0,
+            # ι = ln(4·ln 3·15·4000/0.05) = ln(5 273 339) = 15.47817; β = dH√ι = 60·3.934231
+            "beta": 236.053865659,
+            # 2H/γ
+            "xi": 16.0,
+            # ξ/√(KH²) = 16/√16000
+            "eta": 0.126491106407,
+            # ln 3·1000/(2(1 + 16 + 4)) = 1098.612/42
+            "alpha": 26.1574354445,
+            "zeta": 0.0,
+        },
+    ),
+    # Theorem 2: ξ = 4H/γ = 32; η = 32/√16000; α = 1098.612/(2·37)
+    ("primal-dual-lsvi", 1, {"zeta": 0.1}, {"xi": 32.0, "eta": 0.252982212813, "alpha": 14.846112009}),
+    # Two constraints: α = 1098.612/(2(1 + 2·20)) = 1098.612/82
+    ("primal-dual-lsvi", 2, {}, {"alpha": 13.3977108374, "xi": 16.0}),
+    (
+        "lsvi-ucb",
+        1,
+        {},
+        # dH√ln(2dT/p) = 60·√ln(2·15·4000/0.05) = 60·√ln(2 400 000) = 60·√14.690979
+        {"lam": 1.0, "beta": 229.972879843},
+    ),
+    (
+        "lsvi-bisection",
+        1,
+        {},
+        {
+            "lam": 1.0,
+            # the β of Algorithm 1
+            "beta": 236.053865659,
+            # ln 3·√1000/(4·4)
+            "alpha": 2.17132318603,
+            # √1000
+            "max_price": 31.6227766017,
+        },
+    ),
+    (
+        "opse-lcmdp",
+        1,
+        {},
+        {
+            "lam": 1.0,
+            # dH√ι as for Algorithm 1
+            "C_r": 236.053865659,
+            "C_g": 236.053865659,
+            # C_g·H/ξ = 236.053866·8
+            "B": 1888.43092527,
+            # B·C_r, of order d²H³/ξ
+            "C_plus": 445771.419941,
+            # min{0.125/(256·15·31.6228), 0.25/(32·(2·4)²·1889.43093)} = min{1.03e-6, 0.25/3 869 554.5}
+            "kappa": 6.46069199288e-08,
+            # 8·(2·4)²·1889.43093/0.5
+            "max_price": 1934777.26748,
+            "passes": 60,
+        },
+    ),
+    # Without a bonus the first of the two is smaller: 0.125/(256·15·31.6228), and C_y = 512/0.5
+    ("opse-lcmdp", 1, {"B": 0.0}, {"kappa": 1.02938725917e-06, "max_price": 1024.0}),
+    (
+        "opdop",
+        1,
+        {},
+        {
+            # H√(S ln(SAT/p)) = 4·√(5·ln(60 000/0.05)) = 4·√(5·13.997832)
+            "beta": 33.4638098426,
+            # the bonuses of means and transitions together: 2β
+            "state.local": 66.9276196852,
+            # √ln 3/(16·31.6228) = 1.048147/505.964
+            "alpha": 0.00207158254786,
+            # 1/√1000, 1/1000
+            "eta": 0.0316227766017,
+            "theta": 0.001,
+            "lam": 1.0,
+            # 2H/γ
+            "xi": 16.0,
+        },
+    ),
+    (
+        "opdop",
+        1,
+        {"form": "kernel"},
+        # d = S²A = 75; √(dH² ln(dT/p)) = √(1200·ln(300 000/0.05)) = √(1200·15.607270)
+        {"beta": 136.852928477, "alpha": 0.00207158254786, "eta": 0.0316227766017, "theta": 0.001, "xi": 16.0},
+    ),
+    (
+        "opt-primal-dual",
+        1,
+        {},
+        {
+            # ρ = H/γ
+            "xi": 8.0,
+            # t_K = √(2 ln 3/(H²(1+ρ)²K)) = √(2.197225/(16·81·1000))
+            "alpha": 0.00130207117101,
+            # 1/t_λ = ρ/√(H²K) = 8/√16000
+            "eta": 0.0632455532034,
+            # L_p = ln(6·5·3·4·1000/0.05) = ln(7 200 000)
+            "state.L": 15.789591584,
+            # √L_l, L_l = 2 ln(2·7 200 000)
+            "state.local": 5.74155706486,
+            # H times the sum of the transitions' radii
+            "state.transition": 4.0,
+            "state.theta": 0.0,
+        },
+    ),
+    (
+        "opt-primal-dual",
+        2,
+        {},
+        # I = 2: √(2.197225/(16·17²·1000)); 8/√32000; √(2 ln(3·7 200 000))
+        {"xi": 8.0, "alpha": 0.000689331796415, "eta": 0.04472135955, "state.local": 5.81174739173},
+    ),
+    # As opt-primal-dual; no upper bound of the dual, no truncation
+    ("opt-dual", 1, {}, {"eta": 0.0632455532034, "state.L": 15.789591584, "state.local": 5.74155706486, "state.scale": 1.0}),
+    ("opt-dual", 2, {}, {"eta": 0.04472135955, "state.local": 5.81174739173, "truncate": False}),
+    (
+        "optpess-primal-dual",
+        1,
+        {},
+        {
+            # η_k/√k = γH
+            "eta": 2.0,
+            "state.eta": 2.0,
+            # 1 + SH
+            "state.width": 21.0,
+            # δ' = p/(16S²AH) = 0.05/4800
+            "state.delta": 1.04166666667e-05,
+            # 5H²√(S³A) = 80·√375
+            "state.eps": 1549.19333848,
+            "eps_cap": np.inf,
+        },
+    ),
+    (
+        "triple-q",
+        1,
+        {},
+        {
+            # K^1/5
+            "chi": 3.98107170553,
+            "eta": 3.98107170553,
+            # ι = 128·ln(√(2·5·3·4)·1000) = 128·ln(10 954.45) = 1190.592; ε = 8·√(15·4⁶·ι³)/3.98107
+            "eps": 20462566.8458,
+            # K^3/5 = 63.0957, rounded up
+            "state.frame": 64.0,
+            # ¼·√(H²ι) = √1190.592
+            "state.bonus": 34.5049582995,
+            # 2H³√ι/η = 128·34.504958/3.98107
+            "bump": 1109.40846812,
+        },
+    ),
+]
+
+
+def made(name: str, m: int, given: dict[str, Any]) -> Any:
+    problem = small(H=4, S=5, A=3, m=m)
+    known = {} if name == "triple-q" else {"p": P}
+    return nr.learners.make(
+        name, problem.spec, episodes=K, preset="theory", slater_gap=GAP, **told(name, problem), **known, **given
+    )
+
+
+@pytest.mark.parametrize(("name", "m", "given", "worked_out"), CASES)
+def test_constants_of_theory_are_those_of_the_papers(
+    name: str, m: int, given: dict[str, Any], worked_out: dict[str, float]
+) -> None:
+    learner = made(name, m, given)
+    for key, number in worked_out.items():
+        found = getattr(learner._state, key.removeprefix("state.")) if key.startswith("state.") else learner.constants[key]
+        assert found == pytest.approx(number, rel=1e-10), key
+
+
+def test_the_truncation_is_at_H_where_the_papers_have_that() -> None:
+    for name in ("primal-dual-lsvi", "lsvi-ucb", "lsvi-bisection", "triple-q"):
+        assert made(name, 1, {})._state.cap.tolist() == [4.0] * 4, name
+    assert made("opt-dual", 1, {})._state.cap.tolist() == [np.inf] * 4
+    for name in ("opdop", "opt-primal-dual", "optpess-primal-dual"):
+        assert made(name, 1, {})._state.cap.tolist() == [4.0, 3.0, 2.0, 1.0], name
+
+
+def test_every_learner_with_a_theory_preset_is_on_the_list() -> None:
+    """``uniform`` has no constants; learners that other tests register are not ours."""
+    ours = {name for name in nr.learners.names() if nr.learners.get(name).__module__.startswith("noregret.")}
+    assert {name for name, *_ in CASES} == ours - {"uniform"}
