@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, Literal, NamedTuple, SupportsIndex
 
@@ -255,17 +256,46 @@ class Promise(NamedTuple):
     violation: float
 
 
-def promise(*, d: int, H: int, K: int, A: int, xi: float, zeta: float, slater_gap: float) -> Promise | None:
-    """What Theorem 1 (ζ = 0) or Theorem 2 (0 < ζ <= γ/2) promises with C = 1; None where neither applies."""
-    sizes: dict[str, Any] = {"d": d, "H": H, "K": K, "A": A}
-    if zeta == 0.0:
-        if xi <= 0.0:
-            return None
-        return Promise("Theorem 1", K, regret_bound(**sizes, xi=xi), violation_bound(**sizes, xi=xi))
-    if zeta > slater_gap / 2:
-        return None
-    sizes |= {"slater_gap": slater_gap, "zeta": zeta}
-    return Promise("Theorem 2", K, regret_bound_tightened(**sizes), violation_bound_tightened(**sizes))
+def promise(constants: Mapping[str, Any], *, d: int, H: int, K: int, A: int, slater_gap: float) -> Promise | list[str]:
+    """What Theorem 1 (ζ = 0) or Theorem 2 (ζ > 0) promises with C = C' = 1, or the hypotheses that are not met.
+
+    The theorems hold for every γ that is at most the Slater gap; the γ of a run is the one that its ξ was made of. A β beyond
+    dH√ι is one with C₁ > 1.
+
+    Args:
+        constants: lam, beta, alpha, eta, xi, zeta and the probability p of Algorithm 1.
+        d: the dimension of φ.
+        H: the horizon.
+        K: the number of episodes.
+        A: the number of actions.
+        slater_gap: the exact one.
+    """
+    lam, beta_, alpha_, eta_, xi_, zeta_, p = (
+        float(constants[key]) for key in ("lam", "beta", "alpha", "eta", "xi", "zeta", "p")
+    )
+    name, factor = ("Theorem 2", 4.0) if zeta_ > 0.0 else ("Theorem 1", 2.0)
+    gap = factor * H / xi_ if xi_ > 0.0 else math.inf
+    asked = {"η": (eta_, xi_ / math.sqrt(K * H**2)), "λ": (lam, LAMBDA)}
+    if xi_ > 0.0:
+        asked["α"] = alpha_, alpha_alg1(A=A, K=K, H=H, xi=xi_)
+    unmet = [f"{key} is {own:.6g}, and {name} has {value:.6g}" for key, (own, value) in asked.items() if not _close(own, value)]
+    if beta_ < (least := beta(d=d, H=H, K=K, A=A, p=p)) * (1 - 1e-9):
+        unmet.append(f"β is {beta_:.6g}, and {name} has dH√ι = {least:.6g} (C₁ = 1)")
+    if not gap <= slater_gap * (1 + 1e-9):
+        unmet.append(f"ξ is {xi_:.6g}, and {name} has {factor:.0f}H/γ for some γ of at most the Slater gap, {slater_gap:.6g}")
+    elif zeta_ > gap / 2 * (1 + 1e-9):
+        unmet.append(f"ζ is {zeta_:.6g}, and Theorem 2 has at most γ/2 = {gap / 2:.6g}")
+    if unmet:
+        return unmet
+    sizes: dict[str, Any] = {"d": d, "H": H, "K": K, "A": A, "p": p}
+    if zeta_ == 0.0:
+        return Promise(name, K, regret_bound(**sizes, xi=xi_), violation_bound(**sizes, xi=xi_))
+    sizes |= {"slater_gap": gap, "zeta": min(zeta_, gap / 2)}
+    return Promise(name, K, regret_bound_tightened(**sizes), violation_bound_tightened(**sizes))
+
+
+def _close(own: float, value: float) -> bool:
+    return math.isclose(own, value, rel_tol=1e-9)
 
 
 # --- the pieces of the bounds --------------------------------------------------------------------------------------

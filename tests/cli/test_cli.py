@@ -168,10 +168,16 @@ def test_check_speaks_of_costs_as_they_were_stated():
     problem = nr.problems.load("queue")
     low, high = problem.horizon - nr.oracle.reachable(problem)[1][::-1]
     assert f"{low:.6f} to {high:.6f}" in result.stdout and "at most 3" in result.stdout
-    bound = nr.theory.regret_bound(
-        d=44, H=20, K=1000, A=4, xi=nr.theory.xi(H=20, slater_gap=nr.solve(problem).slater_gap)
-    )  # fmt: skip
-    assert f"{bound:.3e}" in result.stdout and "told the exact Slater gap" in result.stdout
+    assert "told the exact Slater gap" in result.stdout and "No bound: the problem has 2 constraints" in result.stdout
+
+
+def test_check_shows_the_bounds_of_the_theorem():
+    import noregret as nr
+
+    result = runner.invoke(app, ["check", "job-scheduling", "--preset", "theory", "--episodes", "1000"])
+    gap = nr.solve(nr.problems.load("job-scheduling")).slater_gap
+    bound = nr.theory.regret_bound(d=20, H=10, K=1000, A=2, xi=nr.theory.xi(H=10, slater_gap=gap))
+    assert f"{bound:.3e}" in result.stdout and "Theorem 1, with C = 1" in result.stdout and "says nothing" in result.stdout
 
 
 def test_check_shows_the_range_of_an_infeasible_problem_before_the_error():
@@ -190,8 +196,9 @@ def test_check_gives_a_reason_for_every_constant_and_shows_what_a_user_can_give(
 
 def test_check_of_other_learners_and_of_too_much_tightening():
     assert "uniform has no constants" in runner.invoke(app, ["check", "job-scheduling", "-l", "uniform"]).stdout
-    result = runner.invoke(app, ["check", "job-scheduling", "--set", "zeta=0.4"])
-    assert result.exit_code == 0 and "No bound: zeta is 0.4" in result.stdout
+    result = runner.invoke(app, ["check", "job-scheduling", "--preset", "theory", "--set", "zeta=0.4"])
+    assert result.exit_code == 0 and "No bound: ζ is 0.4" in result.stdout
+    assert "for opt-dual" in runner.invoke(app, ["check", "job-scheduling", "-l", "opt-dual"]).stdout
 
 
 def test_settings_are_read_as_what_they_are():

@@ -1,6 +1,6 @@
 """The constants of every ``theory`` preset against numbers worked out by hand, for one set of sizes.
 
-H = 4, S = 5, A = 3, K = 1000, T = KH = 4000, p = 0.05, γ = 0.5. One-hot features have d = SA = 15. The lines above each number are
+H = 4, S = 5, A = 3, K = 1000, T = KH = 4000, p = 0.05, γ = 0.5. One-hot features have d = SA = 15. The lines above a number are
 its derivation from the formula of the paper; nothing is read from the learner. A number that a learner does not list among its
 constants is looked up in the state that its kernels work with.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -74,16 +76,55 @@ def test_a_fixed_policy_is_its_own_mixture_and_many_episodes_keep_nine_digits():
 
 
 def test_the_promise_is_the_theorem_divided_by_the_episodes():
-    problem = small(2)
+    problem = small(2, mu=0)
     result = nr.run(problem, episodes=K, trials=1, preset="theory", slater_gap="oracle", keep_policy=True, progress=False)
     report, sizes = result.policy_report(), {"d": 12, "H": 3, "K": K, "A": 3, "xi": result.constants["xi"]}
     assert report.theorem == "Theorem 1" and report.vacuous
     assert report.promised_reward == pytest.approx(nr.theory.regret_bound(**sizes) / K)
     assert report.promised_utility == pytest.approx(nr.theory.violation_bound(**sizes) / K)
+    assert report.unmet is None
+    last = result.policy_report("last")
+    assert last.theorem is last.promised_reward is None and last.unmet == "Theorem 1 is about the mixture of all policies"
+
+
+def test_no_theorem_is_named_for_a_run_that_it_does_not_cover():
+    """Each hypothesis of Theorems 1 and 2 in turn; the sentence names it."""
+    problem = small(2, mu=0)
     gap = nr.solve(problem).slater_gap
-    tight = nr.theory.promise(d=3, H=3, K=K, A=3, xi=1.0, zeta=gap / 4, slater_gap=gap)
-    assert tight is not None and tight.theorem == "Theorem 2"
-    assert nr.theory.promise(d=3, H=3, K=K, A=3, xi=1.0, zeta=gap * 0.6, slater_gap=gap) is None
+
+    def report(world: Any = problem, **options: Any) -> Any:
+        options = {"preset": "theory", "slater_gap": "oracle"} | options
+        return nr.run(world, episodes=20, trials=1, keep_policy=True, progress=False, **options).policy_report()
+
+    assert report(zeta=gap / 4).theorem == "Theorem 2"
+    assert report(slater_gap=gap / 3).theorem == "Theorem 1"  # any smaller γ will do
+    assert report(beta=1e4).theorem == "Theorem 1"  # a larger C₁
+    assert report(p=0.2).theorem == "Theorem 1"
+    assert report(cap="H-h+1", lower_clip=True).theorem == "Theorem 1"
+    phi = np.zeros((4, 3, 5))
+    phi[..., 0] = 1.0
+    for word, world, options in [
+        ("λ is 0.5, and Theorem 1 has 1", problem, {"lam": 0.5}),
+        ("β is 1, and Theorem 1 has dH√ι", problem, {"beta": 1.0}),
+        ("α is 3, and Theorem 1 has", problem, {"alpha": 3.0}),
+        ("α is", problem, {"alpha_rule": "text"}),
+        ("η is 0.1, and Theorem 1 has", problem, {"eta": 0.1}),
+        ("ξ is", problem, {"slater_gap": 2 * gap}),
+        ("ζ is", problem, {"zeta": 0.6 * gap}),
+        ("bonus is 'span', and the theorems are about", problem, {"bonus": "span", "span_floor": 1.0}),
+        ("damping is True", problem, {"damping": True}),
+        ("restart is 'doubling'", problem, {"restart": "doubling"}),
+        ("rounding is 0.01", problem, {"rounding": 0.01}),
+        ("the start is drawn", small(2), {}),
+        ("the problem has 2 constraints", small(2, m=2, mu=0), {}),
+        ("the problem is not linear in the features", problem, {"features": phi}),
+        ("alpha_schedule is 'anytime'", problem, {"preset": "practical"}),
+        ("λ is", problem, {"preset": "paper"}),
+        ("no theorem with all its constants is known for opdop", problem, {"learner": "opdop", "preset": "practical"}),
+    ]:
+        made = report(world, **options)
+        assert made.theorem is made.promised_reward is made.promised_utility is None, word
+        assert made.unmet.startswith(word) and "\n" not in made.unmet, (word, made.unmet)
 
 
 def test_a_stopped_run_has_no_last_half():
@@ -94,7 +135,11 @@ def test_a_stopped_run_has_no_last_half():
     half = begin(problem, "uniform", episodes=K)
     half.keep_policies()
     half.advance(K // 2)
-    played = Played(half.kept[None], problem.available, opt.value, problem.b, None).valued(lambda pi: nr.evaluate(problem, pi))
+    promise = nr.theory.Promise("Theorem 1", K, 1.0, 1.0)
+    played = Played(half.kept[None], problem.available, opt.value, problem.b, promise)
+    played = played.valued(lambda pi: nr.evaluate(problem, pi))
+    unmet = f"{K // 2} of {K} episodes were played, and Theorem 1 is about all of them"
+    assert played.report("mixture", 0).unmet == unmet and played.report("mixture", 0).theorem is None
     assert played.report("mixture", 0).V_r == pytest.approx(nr.evaluate(problem, played.policy("last"))[0])
     with pytest.raises(nr.NoRegretError, match="stopped before its last half"):
         played.policy("tail")

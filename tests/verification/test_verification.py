@@ -85,10 +85,11 @@ def test_other_options_are_not_called_a_pass_and_a_tightened_run_is_compared_wit
     for name in ("dual lemma", "decomposition into T₁ + T₂", "T₁ ≤ KH·log|A|/α", "optimism of the composite Q"):
         assert made[name] == "not stated"
     assert made["soft-max loses at most log|A|/α"] == made["weights: ‖w‖ ≤ 2H√(dk/λ)"] == "holds"
+    assert made["Theorems 1 and 2"] == "not stated" and not {"Theorem 1: regret", "Theorem 2: regret"} & set(made)
     gap = nr.solve(problem).slater_gap
     tight = trace(problem, episodes=60, slater_gap="oracle", zeta=gap / 2)
     assert tight.best is not None and tight.best.V_g[0] >= problem.b[0] + gap / 2 - 1e-9
-    assert verdicts(tight)["decomposition into T₁ + T₂"] == "holds"
+    assert verdicts(tight)["decomposition into T₁ + T₂"] == "holds" and "Theorem 2: regret" in verdicts(tight)
     beyond = verdicts(trace(problem, episodes=5, slater_gap="oracle", zeta=gap * 1.1))
     assert beyond["decomposition into T₁ + T₂"] == "not stated"
     drawn = verdicts(trace(small(0), episodes=5, slater_gap="oracle"))

@@ -31,6 +31,7 @@ def check(
     Nothing is run. With preset theory and no Slater gap given, the exact one is used.
     """
     from noregret import oracle, problems
+    from noregret.features import is_linear
     from noregret.runs import Ask
     from noregret.runs.prepare import prepared
 
@@ -48,7 +49,7 @@ def check(
     _print_optimum(optimum)
     made = home.learner(key)
     _print_constants(made, optimum, gap)
-    _print_bounds(made, optimum)
+    _print_bounds(made, optimum, is_linear(world, made.phi))
 
 
 def _print_problem(world: TabularCMDP) -> None:
@@ -107,30 +108,18 @@ def _print_constants(made: Learner, optimum: Optimum, gap: Any) -> None:
     _print(title, ("constant", "value", "reason"), rows)
 
 
-def _print_bounds(made: Learner, optimum: Optimum) -> None:
-    """What Theorems 1 and 2 promise; they are about primal-dual-lsvi."""
-    if made.name != "primal-dual-lsvi":
+def _print_bounds(made: Learner, optimum: Optimum, linear: bool) -> None:
+    """What a theorem promises of the learner with these constants, or why none does."""
+    trivial = float(made.episodes * made.spec.horizon)
+    promise = made.promised(optimum.slater_gap, linear)
+    if isinstance(promise, str):
+        console().print(f"No bound: {promise}.")
         return
-    from noregret import theory
-
-    spec, c, gap = made.spec, made.constants, optimum.slater_gap
-    sizes = {"d": spec.dimension, "H": spec.horizon, "K": made.episodes, "A": spec.n_actions}
-    trivial = float(made.episodes * spec.horizon)
-    promise = theory.promise(**sizes, xi=c["xi"], zeta=c["zeta"], slater_gap=gap)
     rows: list[tuple[Cell, ...]] = []
-    if promise is not None:
-        exact = " and the exact Slater gap" if c["zeta"] else ""
-        for what, C, bound in (("regret", "C", promise.regret), ("violation", "C'", promise.violation)):
-            words = "less than anything can cost" if bound < trivial else "says nothing: no policy can cost more than K·H"
-            rows.append((what, f"{promise.theorem}, with {C} = 1{exact}", _text(bound), f"{words} ({trivial:,.0f})"))
-    elif c["zeta"]:
-        console().print(
-            f"No bound: zeta is {c['zeta']:.6g}, and Theorem 2 asks for at most half the Slater gap, {gap / 2:.6g}."
-        )
-    if rows:
-        _print("Bounds on the sums over all episodes", ("sum", "by", "bound", "meaning"), rows)
-        if made.preset != "theory":
-            console().print(f"The theorems are about the constants of preset theory; preset {made.preset} borrows their form.")
+    for what, C, bound in (("regret", "C", promise.regret), ("violation", "C'", promise.violation)):
+        words = "less than anything can cost" if bound < trivial else "says nothing: no policy can cost more than K·H"
+        rows.append((what, f"{promise.theorem}, with {C} = 1", _text(bound), f"{words} ({trivial:,.0f})"))
+    _print("Bounds on the sums over all episodes", ("sum", "by", "bound", "meaning"), rows)
 
 
 def _text(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from noregret.features.base import FeatureMap, Joint, Lifted
 from noregret.features.maps import Fourier, OneHot, Table, TileCoding
-from noregret.features.table import is_one_hot, one_hot
+from noregret.features.table import is_linear, is_one_hot, one_hot
 from noregret.features.transformer import Transformer, proven_bound
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Table",
     "TileCoding",
     "Transformer",
+    "is_linear",
     "is_one_hot",
     "one_hot",
     "proven_bound",

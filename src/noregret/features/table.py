@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noregret.problems.base import Array
+from noregret.problems.base import Array, TabularCMDP
 
 
 def one_hot(S: int, A: int) -> Array:
@@ -16,3 +16,16 @@ def is_one_hot(phi: Array) -> bool:
     """Whether a table is exactly :func:`one_hot`; then Λ is diagonal and counts do."""
     S, A, d = phi.shape
     return d == S * A and bool((phi.reshape(S * A, d) == np.eye(d)).all())
+
+
+def is_linear(problem: TabularCMDP, phi: Array | None) -> bool:
+    """Whether transitions, rewards and utilities are linear in φ at every step, as in a linear MDP; None is one-hot."""
+    if phi is None:
+        return True
+    for h in range(problem.horizon):
+        pairs = problem.available[h]
+        rows = phi[pairs]
+        truth = np.column_stack([problem.P[h][pairs], problem.r[h][pairs], problem.g[:, h, pairs].T])
+        if np.abs(rows @ np.linalg.lstsq(rows, truth, rcond=None)[0] - truth).max() > 1e-9:
+            return False
+    return True

@@ -17,6 +17,7 @@ from noregret.errors import InputError, unknown_name
 from noregret.kernels.dispatch import run_plan, run_update
 from noregret.problems.base import Array, Spec
 from noregret.problems.continuous import ContinuousSpec
+from noregret.theory import Promise
 
 Numbers = NDArray[Any]
 
@@ -61,6 +62,7 @@ class Learner:
     told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
 
     spec: Spec
+    phi: Array | None = None  # the features (S,A,d) that it works with; None for one-hot and for tables
     episodes: int
     preset: str
     constants: dict[str, Any]
@@ -95,6 +97,15 @@ class Learner:
     def dual(self) -> Array:
         """Y, the price of each constraint, (m,)."""
         return np.array(self._state.Y)
+
+    def promised(self, slater_gap: float, linear: bool = True) -> Promise | str:
+        """What a theorem promises of the run with these constants, or in one sentence why none does.
+
+        Args:
+            slater_gap: the exact one of the problem.
+            linear: whether the problem is linear in the learner's features.
+        """
+        return f"no theorem with all its constants is known for {self.name}"
 
     def notes(self) -> dict[str, float]:
         """Numbers that the learner found out itself and used, by name; a result reports them for each trial."""

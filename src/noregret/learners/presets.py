@@ -78,6 +78,7 @@ class Constants:
     xi_rule: XiRule = "fixed"  # "estimate": ξ is what it may become at most
     xi_sets: str = ""  # which of "alpha" and "eta" were computed from ξ and move with it, as words
     theorem_2: bool = False  # whether ζ is that of Theorem 2
+    p: float = 0.01
 
 
 #: Why an option is what no preset and no user changed.
@@ -89,8 +90,8 @@ OFF = dict.fromkeys(("span_floor", "dual_prior", "pessimism", "restart_data"), "
 #: Set by how others are given, not by the user.
 DERIVED = ("xi_rule", "xi_sets", "theorem_2")
 
-#: What a user may give: the constants, and four knobs they are computed from.
-PARAMETERS = (*(f.name for f in fields(Constants) if f.name not in DERIVED), "bonus_scale", "alpha_rule", "p", "zeta_scale")
+#: What a user may give: the constants, and three knobs they are computed from.
+PARAMETERS = (*(f.name for f in fields(Constants) if f.name not in DERIVED), "bonus_scale", "alpha_rule", "zeta_scale")
 
 
 def primal_dual(
@@ -100,7 +101,8 @@ def primal_dual(
     choices = Choices("primal-dual-lsvi", preset, slater_gap, given, PARAMETERS)
     own = choices.given
     own.update({key: _checked(key, value) for key, value in own.items()})
-    scale, rule, p = own.pop("bonus_scale", 1.0), own.pop("alpha_rule", None), own.pop("p", 0.01)
+    scale, rule = own.pop("bonus_scale", 1.0), own.pop("alpha_rule", None)
+    p = choices.offer("p", 0.01, "the probability that a guarantee fails, where there is one")
     if isinstance(own.get("alpha"), str):
         rule = own.pop("alpha")
     choices.tightened = _theorem_2(own, slater_gap, H=H, A=A, d=d, K=K, p=p)
@@ -253,6 +255,8 @@ def _checked(name: str, value: Any) -> Any:
         if value not in theory.ALPHA_RULES:
             raise unknown_name("alpha rule", str(value), theory.ALPHA_RULES)
         return value
+    if name == "p":
+        return probability(value)
     return number(name, value, above=0.0 if name in ("lam", "alpha", "zeta_scale") else None, infinite=name == "alpha")
 
 
@@ -272,6 +276,14 @@ def number(name: str, value: Any, above: float | None = None, infinite: bool = F
             f"{name} is {value!r}; expected a {'positive' if above is not None else 'non-negative'} number, at most {LARGEST:g}"
         )
     return number
+
+
+def probability(value: Any) -> float:
+    """``p``, above 0 and below 1."""
+    p = number("p", value, above=0.0)
+    if p >= 1.0:
+        raise InputError(f"p is {p}; expected a number between 0 and 1")
+    return p
 
 
 def flag(name: str, value: Any) -> bool:
@@ -334,10 +346,7 @@ class Choices:
 
     def probability(self) -> float:
         """``p``, the probability that the paper's guarantee fails; 0.01 unless given."""
-        p = self.number("p", (0.01, "probability that the guarantee fails"), above=0.0)
-        if p >= 1.0:
-            raise InputError(f"p is {p}; expected a number between 0 and 1")
-        return p
+        return probability(self.number("p", (0.01, "probability that the guarantee fails"), above=0.0))
 
     def flag(self, key: str, theory: bool, practical: bool, reason: str) -> bool:
         """True or False."""

@@ -49,13 +49,14 @@ from noregret.kernels.restart import clear
 from noregret.kernels.safety import certified, mix, safe_share
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import adaptive_dual_step, step_bonus
-from noregret.learners import presets
+from noregret.learners import presets, theorems
 from noregret.learners.base import Learner, register
 from noregret.learners.epochs import ROUNDS, Epochs, epochs, restart, untried, use_gap, weigh
 from noregret.learners.least_squares import caps, empty_gram, feature_map
 from noregret.learners.presets import PARAMETERS, Constants
 from noregret.problems.base import Array, Spec
 from noregret.problems.checks import policy_table
+from noregret.theory import Promise
 
 
 class PrimalDualState(NamedTuple):
@@ -220,7 +221,7 @@ class PrimalDualLSVI(Learner):
             constants, explain, _ = for_length(2 ** (episodes.bit_length() - 1))
         first, _, beta = for_length(1) if constants.restart == "doubling" else (constants, explain, beta)
         safe = self._safe_policy(safe_policy, spec, preset, constants)
-        self.spec, self.episodes, self.preset, self.explain = spec, episodes, preset, explain
+        self.spec, self.phi, self.episodes, self.preset, self.explain = spec, phi, episodes, preset, explain
         self.constants = vars(constants) | {"features": called}
         J, lam = len(beta), constants.lam
         pessimistic = constants.dual_estimate == "pessimistic"
@@ -268,6 +269,10 @@ class PrimalDualLSVI(Learner):
 
             self._state = rounded(state, d, rounding)
             self.constants["rounding"] = rounding
+
+    def promised(self, slater_gap: float, linear: bool = True) -> Promise | str:
+        """What Theorem 1 or 2 promises of the run, or the first of their hypotheses that is not met."""
+        return theorems.promised(self.constants, self.spec, self.phi, self.episodes, slater_gap, linear)
 
     def notes(self) -> dict[str, float]:
         """What the run found out on the way: the estimate of the Slater gap and the ξ in use."""

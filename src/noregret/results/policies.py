@@ -35,8 +35,9 @@ class PolicyReport:
     """How good one policy of a run is, exactly, and what the theorem promises of the mixture.
 
     ``epsilon_reward`` = V* − V_r and ``epsilon_utility`` = max_i (b_i − V_{g_i}), negative where the policy is better than
-    asked for. The ``promised`` ones are the bounds of ``theorem`` with C = 1, divided by K; None where no theorem applies, and
-    they say nothing (``vacuous``) from H on, which no policy can miss.
+    asked for. The ``promised`` ones are the bounds of ``theorem`` with C = 1, divided by K, and they say nothing (``vacuous``)
+    from H on, which no policy can miss. Where no theorem covers the policy they are None, and ``unmet`` says which of its
+    hypotheses is not met.
     """
 
     which: str
@@ -48,6 +49,7 @@ class PolicyReport:
     promised_reward: float | None
     promised_utility: float | None
     theorem: str | None
+    unmet: str | None
     vacuous: bool
 
 
@@ -59,7 +61,7 @@ class Played:
     available: NDArray[np.bool_]  # (H,S,A)
     optimal_value: float
     thresholds: Array  # (m,)
-    promise: Promise | None
+    promise: Promise | str  # or why there is none
     values: dict[tuple[str, int | None], Array] = field(default_factory=dict)  # V_r and V_g of each policy
 
     def valued(self, evaluate: Callable[[Array], tuple[float, Array]]) -> Played:
@@ -95,15 +97,26 @@ class Played:
         """How good that policy is."""
         self.occupancy(which, trial)  # refuses what there is not
         V, H = self.values[which, trial], float(self.available.shape[0])
-        told: dict[str, Any] = dict(promised_reward=None, promised_utility=None, theorem=None, vacuous=True)
-        if self.promise is not None:
-            K = self.promise.K
-            r, g = self.promise.regret / K, self.promise.violation / K
-            told = dict(promised_reward=r, promised_utility=g, theorem=self.promise.theorem, vacuous=min(r, g) >= H)
+        promise = self._promise(which)
+        told: dict[str, Any] = dict(promised_reward=None, promised_utility=None, theorem=None, unmet=promise, vacuous=True)
+        if not isinstance(promise, str):
+            r, g = promise.regret / promise.K, promise.violation / promise.K
+            told |= dict(
+                promised_reward=r, promised_utility=g, theorem=promise.theorem, unmet=None, vacuous=min(r, g) >= H
+            )  # fmt: skip
         return PolicyReport(
             which=which, trial=trial, V_r=float(V[0]), V_g=V[1:].copy(), epsilon_reward=float(self.optimal_value - V[0]),
             epsilon_utility=float((self.thresholds - V[1:]).max()), **told,
         )  # fmt: skip
+
+    def _promise(self, which: str) -> Promise | str:
+        """What is promised of that policy, or why nothing is."""
+        if isinstance(self.promise, str):
+            return self.promise
+        played = round(float(self.kept[:, ALL, 0].sum(axis=(1, 2)).min()))
+        if played < self.promise.K:
+            return f"{played} of {self.promise.K} episodes were played, and {self.promise.theorem} is about all of them"
+        return self.promise if which == "mixture" else f"{self.promise.theorem} is about the mixture of all policies"
 
     def _rows(self, which: str, trial: int | None) -> Array:
         if which not in _ROW:

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from noregret import theory
 from noregret._system.cores import available_cores
 from noregret._system.progress import Progress
 from noregret.errors import InputError, NoRegretError
+from noregret.features import is_linear
 from noregret.results import Played, RunResult
 from noregret.runs.backends.job import Context
 from noregret.runs.execute import CHECKPOINT_SECONDS, Ending, curves_of, record
@@ -242,22 +242,15 @@ def run(
     if sitting.stopped and sitting.summary.episodes == 0:
         raise KeyboardInterrupt
     result = sitting.result(keys)
-    return replace(result, played=_played(sitting, keys, first, features)) if keep_policy else result
+    return replace(result, played=_played(sitting, keys, first)) if keep_policy else result
 
 
-def _played(sitting: Sitting, keys: Sequence[RunKey], first: Trial, features: Any) -> Played | None:
+def _played(sitting: Sitting, keys: Sequence[RunKey], first: Trial) -> Played | None:
     """What ``result.policy()`` needs, with the exact values of each policy."""
     from noregret import oracle
 
     problem, learner = first.problem, first.learner
-    spec, c = learner.spec, learner.constants
-    promised = None
-    if "xi" in c and "zeta" in c:
-        d = spec.dimension if features is None else np.shape(features)[2]
-        promised = theory.promise(
-            d=d, H=spec.horizon, K=first.episodes, A=spec.n_actions, xi=c["xi"], zeta=c["zeta"],
-            slater_gap=prepared(keys[0]).best(keys[0]).slater_gap,
-        )  # fmt: skip
+    promised = learner.promised(prepared(keys[0]).best(keys[0]).slater_gap, is_linear(problem, learner.phi))
     parts = [part[1]["kept"] for key in keys if (part := sitting._part(key)) is not None]
     played = Played(np.stack(parts), problem.available, first.V_star, problem.b, promised)
     return played.valued(lambda policy: oracle.evaluate(problem, policy))

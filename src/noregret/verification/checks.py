@@ -7,22 +7,20 @@ the lemma quantifies over.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from noregret import theory
-from noregret.learners.presets import Constants
+from noregret.features import is_linear
+from noregret.learners.theorems import departures
 from noregret.problems.base import Array
 from noregret.verification.trace import ROUNDING, Trace
 
-#: Options by what they change; those of the truncation keep every step of the proofs.
+#: Options by what they change; those of the truncation, which keep every step of the proofs, are no departures.
 DUAL = frozenset({"dual_estimate", "dual_prior", "pessimism", "damping", "eta_schedule"})
 BONUS = frozenset({"bonus", "span_floor", "utility_bonus"})
 SCHEDULE = frozenset({"alpha_schedule"})
-TRUNCATION = frozenset({"cap", "lower_clip"})
-_NUMBERS = frozenset({"lam", "beta", "alpha", "eta", "xi", "zeta"})
 
 
 @dataclass(frozen=True)
@@ -140,25 +138,18 @@ def unstated(check: Check, why: str) -> Check:
     return replace(check, verdict="not stated", detail=f"not stated for {why}; measured: {check.detail}")
 
 
-def departures(constants: dict[str, Any], preset: str) -> set[str]:
-    """The options that differ from the printed form, but for those of the truncation and ζ (which is Theorem 2)."""
-    printed = {f.name: f.default for f in fields(Constants) if f.name in constants and f.name not in ("xi_sets", "theorem_2")}
-    own = {name for name, value in printed.items() if constants[name] != value and name not in _NUMBERS | TRUNCATION}
-    return own | ({"a safe policy"} if preset == "safe" else set())
-
-
 def all_checks(t: Trace) -> list[Check]:
     """Every check on one run."""
     p, c, spec = t.problem, t.learner.constants, t.learner.spec
     H, A, d = spec.horizon, spec.n_actions, t.d
     lam, eta, xi, b = float(c["lam"]), float(c["eta"]), float(c["xi"]), p.b + float(c["zeta"])
-    odd = departures(c, t.learner.preset)
+    odd = departures(c)
 
     def only(check: Check, harmless: frozenset[str] | set[str], start: bool = False) -> Check:
         """The check as it is, unless an option that is not ``harmless`` or the start is not the paper's."""
         found = sorted(odd - harmless)
         if found:
-            return unstated(check, ", ".join(f"{name}={c[name]}" if name in c else name for name in found))
+            return unstated(check, ", ".join(f"{name}={c[name]}" for name in found))
         if start and not t.fixed_start:
             return unstated(check, "a start that is drawn")
         return check
@@ -183,20 +174,19 @@ def all_checks(t: Trace) -> list[Check]:
         checks.append(only(split, BONUS | SCHEDULE, start=True))
         T1, _ = terms(V_star, t.V_k, t.V_pi, t.Y, np.zeros_like(b))
         checks.append(only(optimism_term(T1, t.alpha, A=A, H=H), DUAL | SCHEDULE, start=True))
-    return checks + _information(t, d)
+    return checks + _information(t)
 
 
-def _information(t: Trace, d: int) -> list[Check]:
+def _information(t: Trace) -> list[Check]:
     """The one-step form of the optimism lemma, and the theorem's bounds with C = 1 against what was measured."""
     c, spec, p = t.learner.constants, t.learner.spec, t.problem
     note = f"holds in {t.one_step:.2%} of (k,h,x,a)" + ("; it may fail with cap H, not with H-h+1" if c["cap"] == "H" else "")
     rows = [Check("one-step form of optimism", "696-707", "information", None, note)]
-    sizes = {"d": d, "H": spec.horizon, "K": t.K, "A": spec.n_actions}
-    promise = theory.promise(**sizes, xi=c["xi"], zeta=c["zeta"], slater_gap=t.optimum.slater_gap)
+    promise = t.learner.promised(t.optimum.slater_gap, is_linear(p, t.learner.phi))
     regret = float((t.optimum.value - t.V_pi[:, 0]).sum())
     violation = float(np.maximum((p.b - t.V_pi[:, 1:]).sum(axis=0), 0.0).max())
-    if promise is None:
-        return [*rows, Check("Theorems 1 and 2", "327-334", "information", None, "neither applies to this ζ and ξ")]
+    if isinstance(promise, str):
+        return [*rows, Check("Theorems 1 and 2", "327-334, 1250-1262", "not stated", None, f"neither applies: {promise}")]
     lines = "327-334" if promise.theorem == "Theorem 1" else "1250-1262"
     for what, measured, bound in (("regret", regret, promise.regret), ("violation", violation, promise.violation)):
         vacuous = " (more than K·H: says nothing)" if bound >= t.K * spec.horizon else ""
