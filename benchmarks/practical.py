@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -24,24 +23,27 @@ import noregret as nr
 K = 10_000
 
 
-def usual_zeta(problem: nr.TabularCMDP) -> float:
-    """ζ of the practical preset, which a given β would switch off."""
-    return 0.1 * problem.horizon / math.sqrt(K)
+def untried_worth_H(problem: nr.TabularCMDP) -> float:  # noqa: N802
+    """λ with which an untried pair is worth H at the β of the constant bonus."""
+    return float((0.3 / problem.horizon) ** 2)
 
+
+#: The printed form, but for its truncation.
+PRINTED: dict[str, Any] = {
+    "preset": "simple", "alpha": 100.0, "eta": 0.05, "alpha_schedule": "fixed", "eta_schedule": "fixed", "damping": False,
+}  # fmt: skip
 
 #: Options by name; functions are of the problem. The first two are presets, the next five leave one option of practical out.
 SETTINGS: dict[str, dict[str, Any]] = {
     "practical": {},
     "safe": {"preset": "safe", "safe_policy": "safest"},
-    "constant bonus": {
-        "bonus": "constant", "utility_bonus": 1.0, "beta": 0.3, "dual_estimate": "plain", "dual_prior": 0.5, "zeta": usual_zeta,
-    },
+    "constant bonus": {"bonus": "constant", "utility_bonus": 1.0, "beta": 0.3, "lam": untried_worth_H},
     "optimistic dual": {"dual_estimate": "optimistic"},
     "no damping": {"damping": False},
     "fixed α, η": {"alpha_schedule": "fixed", "eta_schedule": "fixed"},
     "no tightening": {"zeta": 0.0},
-    "printed, β=0.1": {"beta": 0.1, "alpha": 100.0, "eta": 0.05},
-    "printed, β=1": {"beta": 1.0, "alpha": 100.0, "eta": 0.05},
+    "printed, β=0.1": PRINTED | {"beta": 0.1},
+    "printed, β=1": PRINTED | {"beta": 1.0},
     "opse-lcmdp": {"learner": "opse-lcmdp", "safe_policy": "safest"},
 }  # fmt: skip
 

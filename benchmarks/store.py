@@ -89,7 +89,7 @@ def kernels(folder: Path, runs: int, episodes: int) -> tuple[float, float, float
 def report(folder: Path, runs: int) -> tuple[float, float | None, float]:
     """Seconds to make a report and to open it, and its megabytes."""
     keys = [
-        RunKey(problem, LEARNER, 2000, trial=trial, record_every=10, params={"beta": 0.05 * (1 + beta)})
+        RunKey(problem, LEARNER, 2000, trial=trial, record_every=10, preset="simple", params={"beta": 0.05 * (1 + beta)})
         for problem in (PROBLEM, "random:S=4,A=2,H=3")
         for beta in range(runs // 20)
         for trial in range(10)

@@ -36,7 +36,7 @@ class Queue(gymnasium.Env[int, int]):
 
 def main(episodes: int = 2000) -> nr.Agent:
     """Learn to admit as many as a mean total cost of 2 allows."""
-    agent = nr.Agent(Queue(), limit=2.0, horizon=20, episodes=episodes, constraint_names=["waiting"], beta=0.2)
+    agent = nr.Agent(Queue(), limit=2.0, horizon=20, episodes=episodes, constraint_names=["waiting"], preset="simple", beta=0.2)
     agent.learn(episodes)
     print(agent.summary())
     print(agent.evaluate(100))

@@ -26,7 +26,7 @@ def fallen(observation: Any, action: int, following: Any, reward: Any, info: Any
 def main(episodes: int = 5000) -> nr.Agent:
     """Learn, evaluate, save and load."""
     env = gymnasium.wrappers.TimeLimit(gymnasium.make("FrozenLake-v1", is_slippery=False).unwrapped, HORIZON)
-    agent = nr.Agent(env, limit=0.3, utility=fallen, episodes=episodes, constraint_names=["falls"], beta=0.1)
+    agent = nr.Agent(env, limit=0.3, utility=fallen, episodes=episodes, constraint_names=["falls"], preset="simple", beta=0.1)
     agent.learn(episodes)
     print(agent.summary())
     print(agent.evaluate(100))

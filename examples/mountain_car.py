@@ -42,7 +42,7 @@ def main(episodes: int = 3000) -> nr.Agent:
     features = make_pipeline(StandardScaler(), RBFSampler(gamma=0.5, n_components=40, random_state=0))
     agent = nr.Agent(
         env, features=features, limit=40, utility=effort, episodes=episodes, constraint_names=["effort"], replan="doubling",
-        merge_tol=0.02, beta=0.1,
+        merge_tol=0.02, preset="simple", beta=0.1,
     )  # fmt: skip
     agent.learn(episodes)
     print(agent.summary())

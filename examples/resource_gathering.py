@@ -38,7 +38,7 @@ def main(episodes: int = 3000) -> nr.Agent:
     env = gymnasium.wrappers.TimeLimit(Fields(mo_gymnasium.make("resource-gathering-v0").unwrapped), HORIZON)
     agent = nr.Agent(
         env, features=OneHot(100, 4), threshold=-0.1, reward_range=(0, 2), utility_range=(-1, 0), reward_weights=[0, 1, 1],
-        utility_weights=[[1, 0, 0]], episodes=episodes, constraint_names=["survival"], beta=0.05,
+        utility_weights=[[1, 0, 0]], episodes=episodes, constraint_names=["survival"], preset="simple", beta=0.05,
     )  # fmt: skip
     agent.learn(episodes)
     print(agent.summary())

@@ -34,7 +34,7 @@ def test_every_option_matches_its_slow_version(options: dict, features: str, m: 
     phi = nr.features.one_hot(4, 3) if features == "one-hot" else np.random.default_rng(m).dirichlet(np.ones(3), (4, 3))
     constants = {"lam": 0.3, "beta": 0.8, "alpha": 5.0, "eta": 0.3, "xi": 5.0, "zeta": 0.05, "cap": "H-h+1", "lower_clip": True}
     constants |= options
-    learner = make("primal-dual-lsvi", problem.spec, episodes=40, features=phi, **constants)
+    learner = make("primal-dual-lsvi", problem.spec, episodes=40, features=phi, preset="paper", **constants)
     slow = ReferencePractical(phi, 3, problem.b, **constants)
     world, own = streams(3, 0)
     for _ in range(40):
@@ -141,10 +141,11 @@ def test_nothing_is_certified_after_the_data_are_dropped() -> None:
 
 def test_given_numbers_are_used_as_the_paper_uses_them() -> None:
     numbers = {"lam": 0.5, "beta": 0.3, "alpha": 7.0, "eta": 0.1, "xi": 3.0, "zeta": 0.0, "cap": "H", "lower_clip": False}
-    for preset in ("theory", "paper", "practical"):
+    for preset in ("theory", "paper"):
         constants, why = presets.primal_dual(preset, H=4, A=2, d=6, m=1, K=100, slater_gap=1.0, **numbers)
         assert constants == presets.Constants(**numbers), preset
         assert {why.pop(key) for key in numbers} == {"given"}
+        assert why.pop("p").startswith("the probability")
         assert set(why.values()) == {presets.PRINTED, *presets.OFF.values()}
 
 

@@ -14,7 +14,7 @@ from noregret.learners import (
     rounding,
     triple_q,
 )
-from noregret.learners.base import Learner, Plan, get, make, names, register
+from noregret.learners.base import Learner, Plan, get, make, meaning, names, register
 from noregret.learners.reservoir import PolicyReservoir
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "lsvi_bisection",
     "lsvi_ucb",
     "make",
+    "meaning",
     "names",
     "opdop",
     "opse_lcmdp",

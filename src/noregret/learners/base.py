@@ -6,7 +6,7 @@ NamedTuple of arrays that the compiled loop works on; this class is the same lea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -69,6 +69,14 @@ class Learner:
     explain: dict[str, str]
     _state: Any
     _planned: bool = False
+
+    @classmethod
+    def meaning(cls, preset: str, params: Mapping[str, Any]) -> int:
+        """Which meaning the preset with these parameters has: 1 as in version 0.1, 2 where it is another one now.
+
+        It is part of what a stored run is: numbers of two meanings never share a name.
+        """
+        return 1
 
     def plan(self) -> Plan:
         """The policy of the next episode; asking twice changes nothing."""
@@ -239,6 +247,11 @@ def get(name: str) -> type[Learner]:
     if not isinstance(name, str) or name not in _learners:
         raise unknown_name("learner", name, _learners)
     return _learners[name]
+
+
+def meaning(name: str, preset: str, params: Mapping[str, Any]) -> int:
+    """:meth:`Learner.meaning` of a learner by name; 1 for policies that the runner makes."""
+    return _learners[name].meaning(preset, params) if name in _learners else 1
 
 
 def get_continuous(name: str) -> type[Learner]:

@@ -71,7 +71,7 @@ class DensePrimalDualLSVI(Learner):
     """
 
     name: ClassVar[str] = "primal-dual-lsvi"
-    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical")
+    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "simple")
     _state: DenseState
 
     def __init__(
@@ -344,5 +344,7 @@ class DenseLSVIUCB(DensePrimalDualLSVI):
             p, scale = float(given.get("p", 0.01)), float(given.get("bonus_scale", 1.0))
             given["beta"] = scale * (theory_beta(d, H, K, p) if self.preset == "theory" else PRACTICAL_BETA)
         sizes = {"H": H, "A": self.spec.n_actions, "d": d, "m": self.spec.n_constraints, "K": K}
-        chosen, why = primal_dual(self.preset, **sizes, **given, alpha=math.inf, eta=0.0, xi=1.0, zeta=0.0)
+        given |= {"alpha": math.inf, "eta": 0.0, "xi": 1.0, "zeta": 0.0}
+        given |= {"alpha_schedule": "fixed", "eta_schedule": "fixed", "damping": False}
+        chosen, why = primal_dual("theory" if self.preset == "theory" else "simple", **sizes, **given)
         return chosen, why | {"alpha": "greedy", "eta": "no dual", "xi": "no dual", "zeta": "no dual"}

@@ -1,13 +1,14 @@
-"""The numbers of Algorithm 1: four presets, one code. Each number comes with the reason it has.
+"""The numbers of Algorithm 1: five presets, one code. Each number comes with the reason it has.
 
 - ``theory``: Theorem 1 as printed (Theorem 2 where ζ > 0). Vacuous at any K one can run; it needs the Slater gap γ.
 - ``paper``: section 5 of the paper (γ = 1, ζ = 0.1, its α and η), with β and λ, which it does not report, chosen by us.
 - ``practical``: what works, without γ and without tuning by the user; how its rules were chosen is in ``docs/practical.md``.
+- ``simple``: ``practical`` with the printed bonus and the printed dual estimate, and no tightening.
 - ``safe``: ``practical`` for a user who has a safe policy and wants no episode to violate: it plays only what is certified.
 
-What a user gives replaces the preset's number, and is used as the paper uses it: a given α or η is constant in k, a given β is
-the constant bonus of reward and utility and the dual looks at V_g with that bonus, unless the option that departs from it is
-given too. So with β, α and η given every preset is Algorithm 1 to the letter, but for ``cap`` and ``lower_clip``.
+What a user gives replaces the preset's number and no other one, but for those that the preset computes from it by a formula (as
+λ = (β/H)², η = ξ/√(KH²)). To give a preset's own number changes nothing. Options that cannot go together are refused. In version
+0.1 a given β, α or η also switched options of ``practical`` (:func:`changed_meaning`).
 
 Two numbers may be given as words: ``zeta="theorem"`` is the ζ of Theorem 2 times ``zeta_scale``, with ξ = 4H/γ; and with
 ``xi="estimate"`` γ is estimated from the data (:mod:`noregret.learners.epochs`), where ξ here is the most it may become.
@@ -16,6 +17,7 @@ Two numbers may be given as words: ``zeta="theorem"`` is the ζ of Theorem 2 tim
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
@@ -36,6 +38,9 @@ XiRule = Literal["fixed", "estimate"]
 PAPER_BETA = 1.0
 PAPER_SLATER_GAP = 1.0
 PAPER_ZETA = 0.1
+
+#: β of the ``simple`` preset.
+SIMPLE_BETA = 0.3
 
 #: Options that are words, and what they may be; the first is the paper's.
 WORDS = {
@@ -105,6 +110,8 @@ def primal_dual(
     p = choices.offer("p", 0.01, "the probability that a guarantee fails, where there is one")
     if isinstance(own.get("alpha"), str):
         rule = own.pop("alpha")
+    if rule is not None and choices.gave("alpha"):
+        raise InputError(f"alpha is {own['alpha']:g} and alpha_rule is {rule!r}; expected one of them")
     choices.tightened = _theorem_2(own, slater_gap, H=H, A=A, d=d, K=K, p=p)
     estimated = own.get("xi") == "estimate"
     if estimated:
@@ -120,7 +127,7 @@ def primal_dual(
             choices.offer("dual_estimate", "pessimistic", "only what is certified is played")
             choices.offer("pessimism", 0.6, "of the utilities' bonus, with a minus sign")
             choices.offer("zeta", 0.0, "pessimism is the tightening")
-        gap = _practical(choices, H=H, K=K, scale=scale, ruled=rule is not None)
+        gap = _practical(choices, H=H, K=K, scale=scale, rule=rule)
     if "alpha" not in choices.values:
         value = None
         if not choices.gave("alpha"):
@@ -179,50 +186,52 @@ def _paper(c: Choices, *, H: int, K: int, scale: float) -> float:
     return gap
 
 
-def _practical(c: Choices, *, H: int, K: int, scale: float, ruled: bool) -> float:
+def _practical(c: Choices, *, H: int, K: int, scale: float, rule: str | None) -> float:
     known = c.slater_gap is not None
     gap = c.slater_gap or 1.0 / math.sqrt(K)
     c.offer("cap", "H-h+1", "what H-h+1 steps can give")
     c.offer("lower_clip", True, "values are at least 0")
-    if c.gave("beta"):
-        beta = c.offer("beta", None, "given")
+    if c.preset == "simple":
+        beta = c.offer("beta", scale * SIMPLE_BETA, f"bonus_scale·{SIMPLE_BETA:g}, chosen")
         c.offer("lam", (beta / H) ** 2 or theory.LAMBDA, "(β/H)², so that an untried pair is worth exactly H")
-    else:
-        c.offer("beta", scale * 1.8 / math.sqrt(H), "bonus_scale·1.8/√H, times the spread of the next values")
-        c.offer("utility_bonus", 0.5, "half as much for utilities")
-        c.offer("bonus", "span", "what matters of the next state is how far its values spread")
-        c.offer("span_floor", 0.4, "at least this spread")
-        c.offer(
-            "lam",
-            min(1e-6, (scale * 0.36 / H**1.5) ** 2) or 1e-6,
-            "small: an untried direction is worth the cap, a tried one its mean",
-        )
-        if c.offer("dual_estimate", "plain", "the dual follows the estimate, not its optimism") == "plain":
-            c.offer("dual_prior", 0.5, "what was never tried gives half of the cap")
-        else:
-            c.offer("dual_prior", 0.0, "not used: only the plain dual estimate has one")
-    if c.gave("beta") or c.gave("eta"):
         c.offer("zeta", 0.0, "no tightening")
     else:
+        _span(c, H=H, scale=scale)
         zeta = min(0.1 * H / math.sqrt(K), gap / 2 if known else math.inf)
         c.offer("zeta", zeta, "0.1·H/√K" + (", at most γ/2" if known else ""))
     value, reason = c.cap(H, gap)
     c.offer("xi", value, reason + ("" if known else " (unknown; taken as 1/√K)"))
-    restarts = c.given.get("restart") == "doubling"
-    if not c.gave("eta"):
-        if restarts or c.given.get("eta_schedule") == "fixed":
-            c.offer("eta", 1.0 / math.sqrt(K), "1/√K")
-        else:
-            c.offer("eta", 1.0, "divided by √k")
-            c.offer("eta_schedule", "anytime", "early steps are long, late ones short; K is not needed")
-        c.offer("damping", True, "a dual that swings about is slowed down")
-    if not c.gave("alpha") and not ruled:
-        if restarts or c.given.get("alpha_schedule") == "fixed":
-            c.offer("alpha", 4.0 * math.sqrt(K), "4√K")
-        else:
-            c.offer("alpha", 4.0, "times √k")
-            c.offer("alpha_schedule", "anytime", "the policy sharpens as the estimates do; K is not needed")
+    own = "fixed" if c.given.get("restart") == "doubling" else "anytime"
+    why = "each part has its own" if own == "fixed" else "{}; K is not needed"
+    if c.offer("eta_schedule", own, why.format("early steps are long, late ones short")) == "fixed":
+        c.offer("eta", 1.0 / math.sqrt(K), "1/√K")
+    c.offer("eta", 1.0, "divided by √k")
+    c.offer("damping", True, "a dual that swings about is slowed down")
+    fixed = c.offer("alpha_schedule", own, why.format("the policy sharpens as the estimates do")) == "fixed"
+    if rule is not None and not fixed:
+        raise InputError(f"alpha_rule is {rule!r} and alpha_schedule is 'anytime'; a rule's α is for K: expected 'fixed'")
+    if rule is None:
+        c.offer("alpha", 4.0 * math.sqrt(K) if fixed else 4.0, "4√K" if fixed else "times √k")
     return gap
+
+
+def _span(c: Choices, *, H: int, scale: float) -> None:
+    """The bonus by the spread of the next values, and a dual that looks at an estimate of its own."""
+    usual = scale * 1.8 / math.sqrt(H)
+    beta = c.offer("beta", usual, "bonus_scale·1.8/√H, times the spread of the next values")
+    c.offer("utility_bonus", 0.5, "half as much for utilities")
+    c.offer("bonus", "span", "what matters of the next state is how far its values spread")
+    c.offer("span_floor", 0.4, "at least this spread")
+    least = scale * 0.36 / H**1.5 if beta == usual else 0.2 * beta / H  # the same, but for rounding
+    c.offer("lam", min(1e-6, least**2) or 1e-6, "small: an untried direction is worth the cap, a tried one its mean")
+    plain = c.offer("dual_estimate", "plain", "the dual follows the estimate, not its optimism") == "plain"
+    c.offer("dual_prior", *((0.5, "what was never tried gives half of the cap") if plain else (0.0, OFF["dual_prior"])))
+
+
+def changed_meaning(preset: str, params: Mapping[str, Any]) -> bool:
+    """Whether these parameters meant something else in version 0.1, where they also switched options of the preset."""
+    given = {key for key in ("beta", "alpha", "alpha_rule", "eta") if params.get(key) not in (None, math.inf)}
+    return preset == "practical" and bool(given)
 
 
 def _consistent(c: Constants, H: int) -> None:

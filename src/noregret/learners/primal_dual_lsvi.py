@@ -35,6 +35,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -188,7 +189,7 @@ class PrimalDualLSVI(Learner):
 
     name: ClassVar[str] = "primal-dual-lsvi"
     summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
-    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "safe")
+    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "simple", "safe")
     parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "rounding")
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T)")
 
@@ -269,6 +270,11 @@ class PrimalDualLSVI(Learner):
 
             self._state = rounded(state, d, rounding)
             self.constants["rounding"] = rounding
+
+    @classmethod
+    def meaning(cls, preset: str, params: Mapping[str, Any]) -> int:
+        """2 where version 0.1 would have switched options for the numbers given."""
+        return 2 if presets.changed_meaning(preset, params) else 1
 
     def promised(self, slater_gap: float, linear: bool = True) -> Promise | str:
         """What Theorem 1 or 2 promises of the run, or the first of their hypotheses that is not met."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noregret import learners
@@ -70,7 +70,8 @@ def make_key(home: Prepared, learner: str, **entries: Any) -> RunKey:
     """
     if learner not in FIXED_POLICIES and learner not in learners.names():
         raise unknown_name("learner", learner, [*learners.names(), *FIXED_POLICIES])
-    return RunKey(home.name, learner, problem_hash=home.hash, **entries)
+    key = RunKey(home.name, learner, problem_hash=home.hash, **entries)
+    return replace(key, meaning=learners.meaning(learner, key.preset, key.params))
 
 
 def _plain(starts: Any) -> Any:

@@ -59,6 +59,9 @@ class Prepared:
             raise InputError(f"problem {key.problem!r} is not the one that the run was planned for: its arrays differ")
         for name in RunKey.__dataclass_fields__.keys() & key.params.keys():
             raise InputError(f"{name!r} is among the parameters; expected constants of the learner, and this is not one")
+        if key.meaning != (now := learners.meaning(key.learner, key.preset, key.params)):
+            said = ", ".join([f"preset {key.preset!r}", *sorted(key.params)])
+            raise InputError(f"meaning is {key.meaning}; {said} has meaning {now} in this version: such a run can only be read")
         return self._trial(key)
 
     def learner(self, key: RunKey) -> Learner:

@@ -30,7 +30,8 @@ class RunKey:
     """Everything that decides the numbers of one trial.
 
     ``problem`` is the text that loads it. ``problem_hash`` is set where that text is not enough (a file, a problem of somebody
-    else's factory), ``features_hash`` where φ was handed over as an array; then the hash stands for the content.
+    else's factory), ``features_hash`` where φ was handed over as an array; then the hash stands for the content. ``meaning`` is
+    that of preset and parameters (``learners.meaning``): 1 as in version 0.1.
     """
 
     problem: str
@@ -46,14 +47,16 @@ class RunKey:
     features_hash: str | None = None
     starts: str | int | list[int] | None = None
     results_version: int = RESULTS_VERSION
+    meaning: int = 1
 
     def canonical(self) -> str:
         """The text that is hashed."""
         entries = self._entries()
         if self.problem_hash is not None:
             entries["problem"] = None
-        if self.starts is None:  # as before there were starts: stored runs keep their names
-            del entries["starts"]
+        for name, usual in (("starts", None), ("meaning", 1)):  # as before there were these: stored runs keep their names
+            if entries[name] == usual:
+                del entries[name]
         return json.dumps(_same(encode(entries)), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
     def _entries(self) -> dict[str, Any]:

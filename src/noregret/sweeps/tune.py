@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from noregret import learners
 from noregret._system.files import hold, make_folder, write_whole
 from noregret._system.text import value
 from noregret.errors import DamagedError, FileError, InputError, NoRegretError
@@ -113,6 +114,8 @@ class Question:
     def id(self) -> str:
         """The name of the search: a hash of the runs, but for what is searched, and of the ranges."""
         parts = [*(key.canonical() for key in self.keys({})), *(f"{name}={self.ranges[name]}" for name in sorted(self.ranges))]
+        if (meaning := learners.meaning(self.learner, self.preset, dict(self.fixed or {}) | dict(self.ranges))) != 1:
+            parts.append(f"meaning={meaning}")  # what version 0.1 tried was something else
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
