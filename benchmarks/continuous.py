@@ -22,7 +22,17 @@ from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.problems.continuous import ContinuousSpec
 
 H, A = 10, 4
-CONSTANTS = {"preset": "paper", "zeta": 0.0, "lam": 0.1, "beta": 0.3, "alpha": 50.0, "eta": 0.05, "xi": 20.0, "cap": "H-h+1", "lower_clip": True}
+CONSTANTS = {
+    "preset": "paper",
+    "zeta": 0.0,
+    "lam": 0.1,
+    "beta": 0.3,
+    "alpha": 50.0,
+    "eta": 0.05,
+    "xi": 20.0,
+    "cap": "H-h+1",
+    "lower_clip": True,
+}
 
 
 def compare(d: int, K: int, every: int, lifted: bool = False, cache: str = "float64") -> dict[str, float]:

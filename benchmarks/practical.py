@@ -1,4 +1,4 @@
-"""How good the practical and safe presets are: the tuning set, other problems, and each option left out.
+"""How good the practical and cautious presets are: the tuning set, other problems, and each option left out.
 
 Which problems were looked at while the rules were chosen is in docs/practical.md.
 
@@ -36,7 +36,7 @@ PRINTED: dict[str, Any] = {
 #: Options by name; functions are of the problem. The first two are presets, the next five leave one option of practical out.
 SETTINGS: dict[str, dict[str, Any]] = {
     "practical": {},
-    "safe": {"preset": "safe", "safe_policy": "safest"},
+    "cautious": {"preset": "cautious", "safe_policy": "safest"},
     "constant bonus": {"bonus": "constant", "utility_bonus": 1.0, "beta": 0.3, "lam": untried_worth_H},
     "optimistic dual": {"dual_estimate": "optimistic"},
     "no damping": {"damping": False},

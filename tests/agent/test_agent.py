@@ -50,7 +50,7 @@ FEATURES = Fourier([0.0], [1.0], n_actions=2, order=4)
 
 
 def agent(env=None, **options):
-    given = {"features": FEATURES, "limit": 1.5, "horizon": 6, "episodes": 60, "beta": 0.1, "seed": 5}
+    given = {"features": FEATURES, "limit": 1.5, "horizon": 6, "episodes": 60, "beta": 0.1, "preset": "simple", "seed": 5}
     return nr.Agent(env or Drift(), **(given | options))
 
 
@@ -77,7 +77,7 @@ def test_learning_in_two_calls_or_with_a_file_between_is_learning_in_one(options
 
 
 def test_the_schedule_without_an_end_changes_its_constants_with_the_episodes():
-    a = agent(episodes=None, beta=None)
+    a = agent(episodes=None, beta=None, preset="practical")
     a.learn(3, progress_bar=False)
     early = a.learner.constants["zeta"], a.learner.constants["xi"]
     a.rewards = [0.0] * 5000
@@ -98,9 +98,9 @@ def test_it_learns_what_the_limit_allows():
 
 
 def test_a_problem_brings_its_own_threshold_horizon_and_features():
-    a = nr.Agent(ONE, episodes=10, beta=0.1).learn(10, progress_bar=False)
+    a = nr.Agent(ONE, episodes=10, preset="simple", beta=0.1).learn(10, progress_bar=False)
     assert a.objectives.horizon == ONE.horizon and a.objectives.thresholds[0] == ONE.b[0] and a.features is ONE.features
-    b = nr.Agent("noregret/Queue-v0", episodes=5, beta=0.1).learn(5, progress_bar=False)
+    b = nr.Agent("noregret/Queue-v0", episodes=5, preset="simple", beta=0.1).learn(5, progress_bar=False)
     assert b.spec.n_constraints == 2 and isinstance(b.features, OneHot)
 
 
@@ -225,17 +225,23 @@ def test_files_are_plain_versioned_and_checked(tmp_path):
 
 
 def test_one_hot_needs_no_features_to_load(tmp_path):
-    a = nr.Agent("noregret/JobScheduling-v0", episodes=8, beta=0.1).learn(4, progress_bar=False)
+    a = nr.Agent("noregret/JobScheduling-v0", episodes=8, preset="simple", beta=0.1).learn(4, progress_bar=False)
     a.save(tmp_path / "a.npz")
     b = nr.Agent.load(tmp_path / "a.npz", env="noregret/JobScheduling-v0").learn(4, progress_bar=False)
     same(a.learn(4, progress_bar=False), b)
 
 
 def test_adequacy_tells_poor_features_from_good_ones():
-    good = nr.Agent(ONE, episodes=800, beta=0.02, replan="doubling").learn(800, progress_bar=False).adequacy(150)
+    good = (
+        nr.Agent(ONE, episodes=800, preset="simple", beta=0.02, replan="doubling").learn(800, progress_bar=False).adequacy(150)
+    )
     assert good.unexplained.max() < 0.15 and "adequate" in good.verdict
     flat = Fourier([-2.0], [2.0], n_actions=3, order=0)  # knows the action only
-    poor = nr.Agent(ONE, episodes=800, beta=0.02, features=flat, replan="doubling").learn(800, progress_bar=False).adequacy(150)
+    poor = (
+        nr.Agent(ONE, episodes=800, preset="simple", beta=0.02, features=flat, replan="doubling")
+        .learn(800, progress_bar=False)
+        .adequacy(150)
+    )
     assert poor.unexplained.max() > 0.3 and "too poor" in poor.verdict
     young = nr.Agent(ONE, episodes=20).learn(3, progress_bar=False).adequacy(30)
     assert "Too little data" in young.verdict

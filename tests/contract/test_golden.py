@@ -15,7 +15,10 @@ from tests.support import CONSTANTS
 FILE = Path(__file__).parent / "golden.json"
 
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
-    "job-scheduling, one-hot": ("job-scheduling", CONSTANTS | {"beta": 0.1, "lam": 1e-4, "alpha": 500.0, "eta": 0.1, "xi": 40.0}),
+    "job-scheduling, one-hot": (
+        "job-scheduling",
+        CONSTANTS | {"beta": 0.1, "lam": 1e-4, "alpha": 500.0, "eta": 0.1, "xi": 40.0},
+    ),
     "job-scheduling, as section 5 has it": ("job-scheduling", {"preset": "paper"}),
     "job-scheduling, Theorem 1": ("job-scheduling", {"preset": "theory", "slater_gap": "oracle"}),
     "three constraints, noise": ("random:seed=2,m=3,noise=bernoulli", CONSTANTS),

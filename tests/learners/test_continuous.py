@@ -32,7 +32,7 @@ LIFTED = Fourier([0.0], [1.0], n_actions=A, order=5)
 
 def make(features=JOINT, b=(1.0,), K=200, absorbing=None, **options):
     spec = ContinuousSpec(H, b, features, absorbing=absorbing)
-    return learners.make("primal-dual-lsvi", spec, episodes=K, **(CONSTANTS | options))
+    return learners.make("primal-dual-lsvi", spec, episodes=K, **({"preset": "paper", "zeta": 0.0} | CONSTANTS | options))
 
 
 def reference(features, b, absorbing=None, **changes):
@@ -83,7 +83,7 @@ def test_a_finite_world_through_the_dense_path_is_the_tabular_algorithm_and_its_
     S, actions = p.n_states, p.n_actions
     ref = ReferenceAlgorithm1(np.eye(S * actions).reshape(S, actions, -1), p.horizon, p.b, **CONSTANTS)
     spec = ContinuousSpec(p.horizon, p.b, OneHot(S, actions))
-    learner = learners.make("primal-dual-lsvi", spec, episodes=500, **CONSTANTS)
+    learner = learners.make("primal-dual-lsvi", spec, episodes=500, preset="paper", zeta=0.0, **CONSTANTS)
     rng = np.random.default_rng(1)
     for k in range(500):
         x, a = rng.integers(S, size=p.horizon + 1), rng.integers(actions, size=p.horizon)

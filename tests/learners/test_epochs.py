@@ -14,7 +14,10 @@ from noregret.runs.streams import streams
 from tests.reference.epochs import ReferenceEpochs
 from tests.reference.world import play
 
-PRINTED = {"damping": False, "lam": 0.3, "beta": 0.8, "cap": "H-h+1", "lower_clip": True, "zeta": 0.05}
+PRINTED = {
+    "damping": False, "lam": 0.3, "beta": 0.8, "cap": "H-h+1", "lower_clip": True, "zeta": 0.05, "alpha_schedule": "fixed",
+    "eta_schedule": "fixed",
+}  # fmt: skip
 OPTIONS = {
     "kept": {"restart": "doubling"},
     "dropped": {"restart": "doubling", "restart_data": "dropped"},
@@ -33,11 +36,11 @@ def test_restarts_and_estimates_match_their_slow_version(options: dict[str, Any]
     problem = problem.replace(b=problem.b + (1.0 if "xi" not in options else 0.2))  # the dual has to move
     phi = nr.features.one_hot(4, 3) if features == "one-hot" else np.random.default_rng(m).dirichlet(np.ones(3), (4, 3))
     given = PRINTED | options
-    learner = make("primal-dual-lsvi", problem.spec, episodes=20, features=phi, **given)
+    learner = make("primal-dual-lsvi", problem.spec, episodes=20, features=phi, preset="simple", **given)
     sizes = {"H": 3, "A": 3, "d": phi.shape[2], "m": m, "slater_gap": None}
 
     def numbers(K: int) -> dict[str, float]:
-        c, _ = presets.primal_dual("practical", K=K, **sizes, **given)
+        c, _ = presets.primal_dual("simple", K=K, **sizes, **given)
         return {name: getattr(c, name) for name in ("alpha", "eta", "xi", "zeta", "beta")}
 
     estimated = given.get("xi") == "estimate"

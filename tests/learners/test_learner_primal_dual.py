@@ -154,7 +154,7 @@ def test_it_learns() -> None:
 def test_what_always_holds(seed: int, beta: float, lam: float, alpha: float, eta: float, xi: float, d: int | None) -> None:
     """Policies on the simplex and off unavailable actions, 0 ≤ Y ≤ ξ, 0 ≤ Q ≤ H − h + 1."""
     problem = small(seed, m=2, masked=True, d=d)
-    one = trial(problem, episodes=12, beta=beta, lam=lam, alpha=alpha, eta=eta, xi=xi, cap="H-h+1", lower_clip=True)
+    one = trial(problem, episodes=12, preset="simple", beta=beta, lam=lam, alpha=alpha, eta=eta, xi=xi)
     one.advance(12)
     plan, H = one.learner.plan(), problem.horizon
     assert (plan.policy >= 0.0).all()

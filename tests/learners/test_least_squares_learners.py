@@ -92,7 +92,7 @@ def test_lsvi_ucb_is_algorithm_1_without_price_and_temperature(kind: str) -> Non
     p = problem(2, kind=kind, m=2)
     shared: dict[str, Any] = {"beta": 0.2, "lam": 0.01, "cap": "H-h+1", "lower_clip": True}
     one = start(p, "lsvi-ucb", 300, **shared)
-    other = start(p, "primal-dual-lsvi", 300, alpha=np.inf, xi=0.0, **shared)
+    other = start(p, "primal-dual-lsvi", 300, preset="simple", alpha=np.inf, xi=0.0, **shared)
     for _ in range(300):
         one.advance(1)
         other.advance(1)
@@ -109,7 +109,9 @@ def test_lsvi_ucb_is_algorithm_1_without_price_and_temperature(kind: str) -> Non
 @pytest.mark.parametrize(("eps", "m"), [(0.137, 2), (1.03, 1)])  # two equal prices on a coarse net would tie but for rounding
 def test_rounding_is_the_literal_one(kind: str, eps: float, m: int) -> None:
     p = problem(3, kind=kind, m=m)
-    trial = start(p, "primal-dual-lsvi", 40, rounding=eps, beta=0.11, eta=0.07, zeta=0.9)
+    trial = start(
+        p, "primal-dual-lsvi", 40, preset="paper", rounding=eps, cap="H-h+1", lower_clip=True, beta=0.11, eta=0.07, zeta=0.9
+    )
     c = trial.learner.constants
     slow = ReferenceRounded(
         phi_of(p), p.horizon, p.b, lam=c["lam"], beta=c["beta"], alpha=np.inf, eta=c["eta"], xi=c["xi"], cap=c["cap"],
@@ -132,7 +134,15 @@ def test_rounding_is_the_literal_one(kind: str, eps: float, m: int) -> None:
 def test_a_fine_net_is_greedy_algorithm_1(kind: str, dual_estimate: str) -> None:
     """With radius ε = 10⁻⁵ the estimates after 60 episodes are the unrounded ones within Hε, and not the same."""
     p = problem(4, kind=kind)
-    given = {"eta": 0.0, "beta": 0.3, "lower_clip": True, "bonus": "span", "span_floor": 0.5, "lam": 1e-3} | {
+    given = {
+        "preset": "simple",
+        "eta": 0.0,
+        "beta": 0.3,
+        "lower_clip": True,
+        "bonus": "span",
+        "span_floor": 0.5,
+        "lam": 1e-3,
+    } | {
         "dual_estimate": dual_estimate,
         "pessimism": 0.6,
     }
@@ -185,7 +195,21 @@ def test_bisection_with_a_vacuous_constraint_plays_price_0_as_algorithm_1() -> N
         res = nr.run(p, "lsvi-bisection", episodes=300, trials=2, record_every=10, alpha=5.0)
     assert not res.dual.any()
     with pytest.warns(UserWarning, match="cannot bind"):
-        other = nr.run(p, "primal-dual-lsvi", episodes=300, trials=2, record_every=10, alpha=5.0, beta=0.3, xi=0.0)
+        other = nr.run(
+            p,
+            "primal-dual-lsvi",
+            episodes=300,
+            trials=2,
+            record_every=10,
+            preset="paper",
+            zeta=0.0,
+            cap="H-h+1",
+            lower_clip=True,
+            alpha=5.0,
+            beta=0.3,
+            xi=0.0,
+            eta=1.0,
+        )
     np.testing.assert_array_equal(res.regret, other.regret)
 
 

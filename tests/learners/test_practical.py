@@ -58,7 +58,7 @@ def test_only_what_the_slow_version_certifies_is_played(features: str, m: int) -
         "lam": 1e-4, "beta": 0.4, "alpha": 5.0, "eta": 0.3, "xi": 5.0, "zeta": 0.0, "cap": "H-h+1", "lower_clip": True,
         "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "dual_estimate": "pessimistic", "pessimism": 0.5,
     }  # fmt: skip
-    learner = make("primal-dual-lsvi", problem.spec, episodes=40, features=phi, safe_policy=safe, **constants)
+    learner = make("primal-dual-lsvi", problem.spec, episodes=40, features=phi, safe_policy=safe, preset="paper", **constants)
     slow = ReferencePractical(phi, 3, problem.b, safe=safe, start=problem.mu, **constants)
     world, own = streams(4, 0)
     shares = []
@@ -72,9 +72,9 @@ def test_only_what_the_slow_version_certifies_is_played(features: str, m: int) -
     assert shares[0] == 0.0 and max(shares) > 0.0  # first the safe policy alone, then more and more of the other
 
 
-def test_the_safe_preset_does_not_violate() -> None:
+def test_the_cautious_preset_hardly_violates() -> None:
     problem = nr.problems.load("streaming:seed=3")
-    result = nr.run(problem, episodes=5000, trials=2, preset="safe", safe_policy="safest", progress=False)
+    result = nr.run(problem, episodes=5000, trials=2, preset="cautious", safe_policy="safest", progress=False)
     assert result.hard_violation[:, -1].max() < 5
     safest = nr.run(problem, "safest", episodes=5000, trials=1, progress=False)
     assert result.hard_regret[:, -1].max() < 0.3 * safest.hard_regret[0, -1]
@@ -125,7 +125,7 @@ def test_nothing_is_certified_after_the_data_are_dropped() -> None:
     problem = nr.problems.load("random:seed=1,S=4,A=3,H=3,fraction=0.3")
     safe = nr.oracle.safest(problem)
     learner = make(
-        "primal-dual-lsvi", problem.spec, episodes=1023, preset="safe", safe_policy=safe, restart="doubling",
+        "primal-dual-lsvi", problem.spec, episodes=1023, preset="cautious", safe_policy=safe, restart="doubling",
         restart_data="dropped",
     )  # fmt: skip
     world, own = streams(4, 0)

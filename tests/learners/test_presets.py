@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -127,3 +129,16 @@ def test_stored_runs_of_the_old_meaning_keep_their_names_and_new_ones_get_others
     for preset, params in (("paper", {"beta": 0.2}), ("simple", {"beta": 0.2}), ("practical", {"zeta": 0.1})):
         assert nr.learners.meaning("primal-dual-lsvi", preset, params) == 1
     assert nr.learners.meaning("optimal", "practical", {}) == nr.learners.meaning("opdop", "practical", {"eta": 1.0}) == 1
+
+
+def test_every_option_of_algorithm_1_is_on_the_list_of_departures() -> None:
+    """The first column of docs/algorithm1.md names each parameter that primal-dual-lsvi takes, and every preset is explained."""
+    page = (Path(__file__).parents[2] / "docs" / "algorithm1.md").read_text(encoding="utf-8")
+    table = page.split("## Options that depart")[1].split("## What the paper leaves open")[0]
+    listed = {
+        name for line in table.splitlines() if line.startswith("|") for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    }
+    learner = nr.learners.get("primal-dual-lsvi")
+    assert set(learner.parameters) <= listed, set(learner.parameters) - listed
+    practical = (Path(__file__).parents[2] / "docs" / "practical.md").read_text(encoding="utf-8")
+    assert all(f'"{preset}"' in practical or f"`{preset}`" in page for preset in learner.presets)

@@ -29,7 +29,9 @@ needs_browser = pytest.mark.skipif(
 
 def make(folder, trials=5, betas=(0.1, 1.0), episodes=2000):
     keys = [
-        RunKey(problem, learner, episodes, trial=trial, record_every=20, params=params)
+        RunKey(
+            problem, learner, episodes, trial=trial, record_every=20, preset="simple" if params else "practical", params=params
+        )
         for problem in PROBLEMS
         for learner, params in [*(("primal-dual-lsvi", {"beta": beta}) for beta in betas), ("uniform", {})]
         for trial in range(trials)

@@ -370,7 +370,7 @@ def test_a_clock_that_goes_backwards_changes_nothing(store, monkeypatch, tmp_pat
 def test_runs_load_as_a_table_and_leave_as_csv_and_parquet(store, tmp_path):
     for seed in range(2):
         for beta in (0.1, 0.2):
-            execute(key(seed=seed, params={"beta": beta}), store)
+            execute(key(seed=seed, preset="simple", params={"beta": beta}), store)
     execute(key(learner="uniform"), store)
     table = nr.load_runs(store.folder)
     assert len(table.runs) == 5 and set(table["learner"]) == {"primal-dual-lsvi", "uniform"}

@@ -1,10 +1,11 @@
-"""The numbers of Algorithm 1: five presets, one code. Each number comes with the reason it has.
+"""The numbers of Algorithm 1: six presets, one code. Each number comes with the reason it has.
 
 - ``theory``: Theorem 1 as printed (Theorem 2 where ζ > 0). Vacuous at any K one can run; it needs the Slater gap γ.
 - ``paper``: section 5 of the paper (γ = 1, ζ = 0.1, its α and η), with β and λ, which it does not report, chosen by us.
 - ``practical``: what works, without γ and without tuning by the user; how its rules were chosen is in ``docs/practical.md``.
 - ``simple``: ``practical`` with the printed bonus and the printed dual estimate, and no tightening.
-- ``safe``: ``practical`` for a user who has a safe policy and wants no episode to violate: it plays only what is certified.
+- ``cautious``: ``practical`` for a user who has a safe policy: it plays what a tuned pessimistic estimate calls safe.
+- ``safe``: the same with a certificate: with probability at least 1 − p no episode violates (:mod:`noregret.kernels.certificate`).
 
 What a user gives replaces the preset's number and no other one, but for those that the preset computes from it by a formula (as
 λ = (β/H)², η = ξ/√(KH²)). To give a preset's own number changes nothing. Options that cannot go together are refused. In version
@@ -29,6 +30,7 @@ from noregret.errors import InputError, unknown_name
 Cap = Literal["H", "H-h+1"]
 Bonus = Literal["constant", "span"]
 DualEstimate = Literal["optimistic", "plain", "pessimistic"]
+Certificate = Literal["tuned", "confidence"]
 Schedule = Literal["fixed", "anytime"]
 Restart = Literal["none", "doubling"]
 RestartData = Literal["kept", "dropped"]
@@ -47,6 +49,7 @@ WORDS = {
     "cap": ("H", "H-h+1"),
     "bonus": ("constant", "span"),
     "dual_estimate": ("optimistic", "plain", "pessimistic"),
+    "certificate": ("tuned", "confidence"),
     "alpha_schedule": ("fixed", "anytime"),
     "eta_schedule": ("fixed", "anytime"),
     "restart": ("none", "doubling"),
@@ -75,6 +78,7 @@ class Constants:
     dual_estimate: DualEstimate = "optimistic"
     dual_prior: float = 0.0
     pessimism: float = 0.0
+    certificate: Certificate = "tuned"
     damping: bool = False
     alpha_schedule: Schedule = "fixed"
     eta_schedule: Schedule = "fixed"
@@ -90,7 +94,9 @@ class Constants:
 PRINTED = "as printed in the paper"
 
 #: Numbers of options that the paper does not have, where these are off.
-OFF = dict.fromkeys(("span_floor", "dual_prior", "pessimism", "restart_data"), "not used: the option it belongs to is off")
+OFF = dict.fromkeys(
+    ("span_floor", "dual_prior", "pessimism", "certificate", "restart_data"), "not used: the option it belongs to is off"
+)
 
 #: Set by how others are given, not by the user.
 DERIVED = ("xi_rule", "xi_sets", "theorem_2")
@@ -123,8 +129,10 @@ def primal_dual(
     elif preset == "paper":
         gap, rule = _paper(choices, H=H, K=K, scale=scale), rule or "experiment"
     else:
-        if preset == "safe":
-            choices.offer("dual_estimate", "pessimistic", "only what is certified is played")
+        if preset in ("cautious", "safe"):
+            proof = ("tuned", "by the pessimistic estimate"), ("confidence", f"no episode violates, with probability 1 − {p:g}")
+            choices.offer("certificate", *proof[preset == "safe"])
+            choices.offer("dual_estimate", "pessimistic", "the dual follows what is sure")
             choices.offer("pessimism", 0.6, "of the utilities' bonus, with a minus sign")
             choices.offer("zeta", 0.0, "pessimism is the tightening")
         gap = _practical(choices, H=H, K=K, scale=scale, rule=rule)
@@ -231,7 +239,7 @@ def _span(c: Choices, *, H: int, scale: float) -> None:
 def changed_meaning(preset: str, params: Mapping[str, Any]) -> bool:
     """Whether these parameters meant something else in version 0.1, where they also switched options of the preset."""
     given = {key for key in ("beta", "alpha", "alpha_rule", "eta") if params.get(key) not in (None, math.inf)}
-    return preset == "practical" and bool(given)
+    return preset == "safe" or (preset == "practical" and bool(given))
 
 
 def _consistent(c: Constants, H: int) -> None:
@@ -240,6 +248,8 @@ def _consistent(c: Constants, H: int) -> None:
         raise InputError("restart is 'doubling'; expected alpha_schedule and eta_schedule 'fixed', as each part has its own")
     if c.dual_estimate == "pessimistic" and not (c.bonus == "span" and c.lower_clip and c.pessimism > 0.0):
         raise InputError("dual_estimate is 'pessimistic'; expected with it bonus 'span', lower_clip True and pessimism above 0")
+    if c.certificate == "confidence" and (c.restart == "doubling" or c.dual_estimate != "pessimistic"):
+        raise InputError("certificate is 'confidence'; expected with it restart 'none' and dual_estimate 'pessimistic'")
     if c.bonus != "span":
         return
     for name, beta in (("beta", c.beta), ("utility_bonus·beta", c.beta * c.utility_bonus)):

@@ -189,7 +189,7 @@ class PrimalDualLSVI(Learner):
 
     name: ClassVar[str] = "primal-dual-lsvi"
     summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
-    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "simple", "safe")
+    presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "simple", "cautious", "safe")
     parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "rounding")
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T)")
 
@@ -224,6 +224,9 @@ class PrimalDualLSVI(Learner):
         safe = self._safe_policy(safe_policy, spec, preset, constants)
         self.spec, self.phi, self.episodes, self.preset, self.explain = spec, phi, episodes, preset, explain
         self.constants = vars(constants) | {"features": called}
+        if safe is not None:
+            self.constants["safe_policy"], self.explain["safe_policy"] = "given", "handed over, and taken to be safe"
+        proven, safe = (safe, None) if constants.certificate == "confidence" else (None, safe)
         J, lam = len(beta), constants.lam
         pessimistic = constants.dual_estimate == "pessimistic"
         policy = np.zeros((H, S, A))
@@ -270,6 +273,10 @@ class PrimalDualLSVI(Learner):
 
             self._state = rounded(state, d, rounding)
             self.constants["rounding"] = rounding
+        if proven is not None:
+            from noregret.learners.parts.certified import certified_state  # it builds on this file
+
+            self._state = certified_state(state, proven, spec, episodes, constants.p)
 
     @classmethod
     def meaning(cls, preset: str, params: Mapping[str, Any]) -> int:
@@ -281,24 +288,24 @@ class PrimalDualLSVI(Learner):
         return theorems.promised(self.constants, self.spec, self.phi, self.episodes, slater_gap, linear)
 
     def notes(self) -> dict[str, float]:
-        """What the run found out on the way: the estimate of the Slater gap and the ξ in use."""
-        if not hasattr(self._state, "epochs") or self._state.epochs.factor == 0.0:
-            return {}
-        return {"slater_gap_estimate": float(self._state.epochs.gap[0]), "xi": float(self._state.xi[0])}
+        """What the run found out on the way: the estimate of the Slater gap and the ξ in use; the share that is certified."""
+        one = getattr(self._state, "inner", self._state)
+        found = {"slater_gap_estimate": float(one.epochs.gap[0]), "xi": float(one.xi[0])} if one.epochs.factor > 0.0 else {}
+        return found | ({"certified_share": float(one.share[0])} if self.constants["certificate"] == "confidence" else {})
 
     @staticmethod
     def _safe_policy(safe_policy: ArrayLike | None, spec: Spec, preset: str, constants: Constants) -> Array | None:
         """The safe policy where there is one, and an error where it is needed or of no use."""
-        if isinstance(safe_policy, str) or (safe_policy is None and preset == "safe"):
+        if isinstance(safe_policy, str) or (safe_policy is None and preset in ("cautious", "safe")):
             raise InputError(
-                f"safe_policy is {safe_policy!r}; preset 'safe' needs a policy that meets the constraint with room: "
+                f"safe_policy is {safe_policy!r}; preset {preset!r} needs a policy that meets the constraint with room: "
                 "an array (H,S,A) (or 'safest' in run)"
             )
         if safe_policy is None:
             return None
         if constants.dual_estimate != "pessimistic":
             raise InputError(
-                f"dual_estimate is {constants.dual_estimate!r}; with a safe_policy expected 'pessimistic' (preset 'safe')"
+                f"dual_estimate is {constants.dual_estimate!r}; with a safe_policy expected 'pessimistic' (presets 'cautious', 'safe')"
             )
         return policy_table(safe_policy, spec.available, "safe_policy")
 

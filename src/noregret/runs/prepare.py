@@ -77,7 +77,10 @@ class Prepared:
             options[name] = self._tell(name)
         if options.get("safe_policy") is not None:
             options["safe_policy"] = self._safe_policy(options["safe_policy"], key)
-        return learners.make(key.learner, self.problem.spec, episodes=key.episodes, **self._options(options))
+        made = learners.make(key.learner, self.problem.spec, episodes=key.episodes, **self._options(options))
+        if key.params.get("safe_policy") == "safest":
+            made.constants["safe_policy"] = "safest, from the oracle"
+        return made
 
     def starts(self, given: Any) -> Starts | None:
         """The starts of a run, with the optimum from each; None where they are drawn and measured from mu."""

@@ -52,7 +52,7 @@ class Trace:
     @property
     def d(self) -> int:
         """The dimension of the features that the learner used."""
-        gram = self.learner._state.gram
+        gram = getattr(self.learner._state, "inner", self.learner._state).gram
         return int(gram.visits[0].size if isinstance(gram, OneHotGram) else len(gram.phi))
 
     @property
