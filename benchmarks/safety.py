@@ -2,8 +2,8 @@
 
     python benchmarks/safety.py [--problems 200] [--episodes 2000] [--p 0.01]
 
-Problems are random and streaming ones with seeds from 1000 on, in turn with and without Bernoulli noise, with thresholds of 0.5 to
-0.9 of the largest utility. A trial violates when any of its episodes does, by the exact value of the policy played.
+Problems are random and streaming ones with seeds from 1000 on, in turn with and without Bernoulli noise, with fractions
+from 0.5 to 0.9. A trial violates when any of its episodes does, by the exact value of the policy played.
 """
 
 from __future__ import annotations

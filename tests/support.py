@@ -20,7 +20,8 @@ from tests.reference.algorithm1 import ReferenceAlgorithm1
 
 #: A setting in which little data already moves policies, duals and caps; the printed form, but for its truncation.
 CONSTANTS: dict[str, Any] = {
-    "preset": "paper", "lam": 0.05, "beta": 0.4, "alpha": 3.0, "eta": 0.2, "xi": 2.5, "zeta": 0.0, "cap": "H-h+1", "lower_clip": True,
+    "preset": "paper",
+    "lam": 0.05, "beta": 0.4, "alpha": 3.0, "eta": 0.2, "xi": 2.5, "zeta": 0.0, "cap": "H-h+1", "lower_clip": True,
 }  # fmt: skip
 
 

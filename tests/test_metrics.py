@@ -60,8 +60,8 @@ def test_what_algorithm_1_loses_grows_like_the_root_of_k(name: str) -> None:
     horizons, losses = [2000, 4000, 8000, 16_000], []
     for K in horizons:
         result = nr.run(
-            problem, "primal-dual-lsvi", episodes=K, trials=4, seed=5, record_every=K, preset="paper", beta=1.0, lam=problem.horizon**-2.0,
-            alpha=K / 40, eta=5 / np.sqrt(K), xi=40.0, zeta=0.0, cap="H-h+1", lower_clip=True,
+            problem, "primal-dual-lsvi", episodes=K, trials=4, seed=5, record_every=K, preset="paper", beta=1.0,
+            lam=problem.horizon**-2.0, alpha=K / 40, eta=5 / np.sqrt(K), xi=40.0, zeta=0.0, cap="H-h+1", lower_clip=True,
         )  # fmt: skip
         losses.append(result.hard_regret[:, -1] + result.hard_violation[:, -1])
     exponents = np.polyfit(np.log(horizons), np.log(losses), 1)[0]

@@ -113,7 +113,7 @@ def test_the_run_of_the_issue() -> None:
 
 
 def test_stored_runs_of_the_old_meaning_keep_their_names_and_new_ones_get_others() -> None:
-    from noregret.runs.worlds import world
+    from noregret.runs.prepare import prepare
     from noregret.store import RunKey
     from noregret.sweeps.spec import parse
 
@@ -124,15 +124,15 @@ def test_stored_runs_of_the_old_meaning_keep_their_names_and_new_ones_get_others
     old = RunKey("random:S=4,A=2,H=3", "primal-dual-lsvi", 50, record_every=1, params={"beta": 0.2})
     assert given.meaning == 2 and given.id != old.id
     assert RunKey.from_json(given.to_json()) == given
-    with pytest.raises(InputError, match="meaning is 1; preset 'practical' with beta has meaning 2 in this version"):
-        world(old.problem).start(old)
+    with pytest.raises(InputError, match="meaning is 1; preset 'practical', beta has meaning 2 in this version"):
+        prepare(old.problem).start(old)
     for preset, params in (("paper", {"beta": 0.2}), ("simple", {"beta": 0.2}), ("practical", {"zeta": 0.1})):
         assert nr.learners.meaning("primal-dual-lsvi", preset, params) == 1
     assert nr.learners.meaning("optimal", "practical", {}) == nr.learners.meaning("opdop", "practical", {"eta": 1.0}) == 1
 
 
 def test_every_option_of_algorithm_1_is_on_the_list_of_departures() -> None:
-    """The first column of docs/algorithm1.md names each parameter that primal-dual-lsvi takes, and every preset is explained."""
+    """The first column of docs/algorithm1.md names each parameter that primal-dual-lsvi takes; every preset is explained."""
     page = (Path(__file__).parents[2] / "docs" / "algorithm1.md").read_text(encoding="utf-8")
     table = page.split("## Options that depart")[1].split("## What the paper leaves open")[0]
     listed = {

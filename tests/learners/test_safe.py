@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import noregret as nr
 from noregret.errors import InputError
-from noregret.kernels.certificate import coupled_share, counted_values, no_evidence, weigh
+from noregret.kernels.certificate import counted_values, coupled_share, no_evidence, weigh
 from noregret.learners import make
 from noregret.problems.base import TabularCMDP
 from noregret.runs.streams import streams
@@ -102,7 +102,7 @@ def test_coupling_by_hand() -> None:
 
 
 def test_the_bound_of_the_safe_policy_by_hand() -> None:
-    """One episode, H=1, utility 1, played with the safe policy: X = ½, λ = ½, and then μ ≥ (½·½ − log − 0)/½ < 0: nothing known.
+    """One episode, H=1, utility 1, played with the safe policy: X = ½, λ = ½, so μ ≥ (½·½ − log − 0)/½ < 0: nothing known.
 
     After a thousand of them the variance term is 0 as μ̂ = ½ = X, so that μ ≥ ½ − log/(½·1000), times 2H.
     """

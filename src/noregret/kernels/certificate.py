@@ -1,10 +1,11 @@
 r"""How much of a policy may be played with a stated confidence that the constraint is met in every episode of the run.
 
-Let π_q play π with probability q and the safe policy π_s otherwise, at every step and state, and let utilities lie in [0,1]. There
-are two lower bounds of V_g^{π_q}. Each holds in all K episodes, for all q and π at once, with probability at least 1 − p/2.
+Let π_q play π with probability q and the safe policy π_s otherwise, at every step and state, and let utilities lie in
+[0,1]. There are two lower bounds of V_g^{π_q}. Each holds in all K episodes, for all q and π at once, with probability at
+least 1 − p/2.
 
-*By coupling.* With probability (1−q)^H every action of π_q is one of π_s, so V_g^{π_q} ≥ (1−q)^H V_g^{π_s}. Every episode that was
-played with a share q' and (1−q')^H ≥ 1/2 says something of π_s: for its sum of utilities G,
+*By coupling.* With probability (1−q)^H every action of π_q is one of π_s, so V_g^{π_q} ≥ (1−q)^H V_g^{π_s}. Every episode
+that was played with a share q' and (1−q')^H ≥ 1/2 says something of π_s: for its sum of utilities G,
 
     X = G/(2H) · Π_h π_s(a_h|x_h)/π_{q'}(a_h|x_h)   lies in [0,1] and has the conditional mean V_g^{π_s}/(2H).
 
@@ -14,9 +15,9 @@ The empirical Bernstein bound for such a sequence, at all times t at once (Waudb
 
 with any λ_t in (0,1) that is chosen before X_t. The largest bound so far is used.
 
-*By the counts*, for one-hot features. For every n ≤ K and (h,x,a), with L = log(2(m+1)HSAK/p), the mean of n utilities is off by at
-most √(L/(2n)) (Hoeffding), and P̂V is off by at most max V·√((S log 2 + L)/(2n)) for all V ≥ 0 at once (Weissman et al. 2003). Taking
-both off at every step, and 0 where nothing is known, gives a value that the truth does not go below.
+*By the counts*, for one-hot features. For every n ≤ K and (h,x,a), with L = log(2(m+1)HSAK/p), the mean of n utilities is
+off by at most √(L/(2n)) (Hoeffding), and P̂V is off by at most max V·√((S log 2 + L)/(2n)) for all V ≥ 0 at once (Weissman
+et al. 2003). Taking both off at every step, and 0 where nothing is known, gives a value that the truth does not go below.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@
 - ``practical``: what works, without γ and without tuning by the user; how its rules were chosen is in ``docs/practical.md``.
 - ``simple``: ``practical`` with the printed bonus and the printed dual estimate, and no tightening.
 - ``cautious``: ``practical`` for a user who has a safe policy: it plays what a tuned pessimistic estimate calls safe.
-- ``safe``: the same with a certificate: with probability at least 1 − p no episode violates (:mod:`noregret.kernels.certificate`).
+- ``safe``: the same with a certificate (:mod:`noregret.kernels.certificate`): with probability 1 − p no episode violates.
 
-What a user gives replaces the preset's number and no other one, but for those that the preset computes from it by a formula (as
-λ = (β/H)², η = ξ/√(KH²)). To give a preset's own number changes nothing. Options that cannot go together are refused. In version
-0.1 a given β, α or η also switched options of ``practical`` (:func:`changed_meaning`).
+What a user gives replaces the preset's number and no other one, but for those that the preset computes from it by a formula
+(as λ = (β/H)², η = ξ/√(KH²)). To give a preset's own number changes nothing. Options that cannot go together are refused.
+In version 0.1 a given β, α or η also switched options of ``practical`` (:func:`changed_meaning`).
 
 Two numbers may be given as words: ``zeta="theorem"`` is the ζ of Theorem 2 times ``zeta_scale``, with ξ = 4H/γ; and with
 ``xi="estimate"`` γ is estimated from the data (:mod:`noregret.learners.epochs`), where ξ here is the most it may become.

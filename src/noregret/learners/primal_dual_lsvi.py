@@ -305,7 +305,7 @@ class PrimalDualLSVI(Learner):
             return None
         if constants.dual_estimate != "pessimistic":
             raise InputError(
-                f"dual_estimate is {constants.dual_estimate!r}; with a safe_policy expected 'pessimistic' (presets 'cautious', 'safe')"
+                f"dual_estimate is {constants.dual_estimate!r}; with a safe_policy expected 'pessimistic' (preset 'cautious')"
             )
         return policy_table(safe_policy, spec.available, "safe_policy")
 

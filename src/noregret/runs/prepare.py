@@ -78,7 +78,7 @@ class Prepared:
         if options.get("safe_policy") is not None:
             options["safe_policy"] = self._safe_policy(options["safe_policy"], key)
         made = learners.make(key.learner, self.problem.spec, episodes=key.episodes, **self._options(options))
-        if key.params.get("safe_policy") == "safest":
+        if isinstance(key.params.get("safe_policy"), str):
             made.constants["safe_policy"] = "safest, from the oracle"
         return made
 

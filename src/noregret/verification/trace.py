@@ -24,6 +24,11 @@ from noregret.runs.prepare import prepared
 ROUNDING = 1e-9
 
 
+def inner(learner: Learner) -> Any:
+    """The state of Algorithm 1, also of one that plays only what is certified."""
+    return getattr(learner._state, "inner", learner._state)
+
+
 @dataclass(frozen=True)
 class Trace:
     """What was measured in K episodes. A value from the start is that of the state the episode started in."""
@@ -52,7 +57,7 @@ class Trace:
     @property
     def d(self) -> int:
         """The dimension of the features that the learner used."""
-        gram = getattr(self.learner._state, "inner", self.learner._state).gram
+        gram = inner(self.learner).gram
         return int(gram.visits[0].size if isinstance(gram, OneHotGram) else len(gram.phi))
 
     @property
@@ -100,7 +105,7 @@ class _Watcher:
         problem, learner = self.problem, self.learner
         H, m, A = problem.horizon, problem.n_constraints, problem.n_actions
         learner.plan()
-        state = learner._state
+        state = inner(learner)
         self.alpha[k] = state.alpha[0] * pace(state.k[0], state.alpha_anytime)  # restarts and the estimate of γ move it
         self.Y[k] = learner.dual
         prices = np.concatenate([[1.0], self.Y[k]])
@@ -121,7 +126,7 @@ class _Watcher:
         H, m = self.problem.horizon, self.problem.n_constraints
         played = trial.scratch
         self.V_pi[k] = played.values
-        self.V_k[k] = self.learner._state.V[0, : 1 + m, played.states[0]]
+        self.V_k[k] = inner(self.learner).V[0, : 1 + m, played.states[0]]
         self.squares[k] = self._before[np.arange(H), played.states[:H], played.actions]
 
     def trace(self, optimum: oracle.Optimum) -> Trace:
@@ -131,7 +136,7 @@ class _Watcher:
         entries = self.K * int(problem.available.sum())
         return Trace(
             problem=problem, learner=self.learner, optimum=optimum, best=best, alpha=self.alpha, Y=self.Y, squares=self.squares,
-            growth=_growth(self.learner._state.gram), norms=self.norms, greedy_gap=self.greedy_gap, optimism=self.optimism,
+            growth=_growth(inner(self.learner).gram), norms=self.norms, greedy_gap=self.greedy_gap, optimism=self.optimism,
             optimistic=self.held / entries, one_step=self.stepwise / entries, V_k=self.V_k, V_pi=self.V_pi,
         )  # fmt: skip
 
