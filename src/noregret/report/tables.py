@@ -87,7 +87,7 @@ class Table:
 
 def length(trials: int, episodes: int) -> str:
     """How long a run is, in words."""
-    return f"{trials} {'trial' if trials == 1 else 'trials'} of {episodes:,} {'episode' if episodes == 1 else 'episodes'}"
+    return f"{metrics.count(trials, 'trial')} of {metrics.count(episodes, 'episode')}"
 
 
 def slope(result: RunResult, which: str = "regret") -> Slope:
