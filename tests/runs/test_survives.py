@@ -12,13 +12,15 @@ import pytest
 
 from noregret.store import Store
 
+SMALL = "random:S=4,A=2,H=3"
+LEARNERS = "uniform,lsvi-ucb,primal-dual-lsvi"
 COMMANDS = {
-    "run": ["run", "random:S=4,A=2,H=3", "-k", "2e4", "-t", "6", "--workers", "1"],
-    "compare": ["compare", "--problems", "random:S=4,A=2,H=3", "--learners", "uniform,lsvi-ucb,primal-dual-lsvi", "-k", "5e3", "-t", "2"],
+    "run": ["run", SMALL, "-k", "2e4", "-t", "6", "--workers", "1"],
+    "compare": ["compare", "--problems", SMALL, "--learners", LEARNERS, "-k", "5e3", "-t", "2"],
     "paper": ["paper", "--episodes", "2000", "--trials", "2"],
     "demo": ["demo", "zero-violation", "--quick"],
-    "tune": ["tune", "random:S=4,A=2,H=3", "--param", "beta=0.01:10:log", "--violation-limit", "1e9", "-k", "2e3", "--trials", "4"],
-}  # fmt: skip
+    "tune": ["tune", SMALL, "--param", "beta=0.01:10:log", "--violation-limit", "1e9", "-k", "2e3", "--trials", "4"],
+}
 
 
 def start(args: list[str], out: Path) -> subprocess.Popen[str]:
@@ -57,7 +59,7 @@ def test_a_killed_command_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, n
 
 
 def test_fresh_forgets_what_is_there_and_ids_do_not_depend_on_the_command(tmp_path: Path) -> None:
-    args = ["run", "random:S=4,A=2,H=3", "-l", "uniform", "-k", "1000", "-t", "2"]
+    args = ["run", SMALL, "-l", "uniform", "-k", "1000", "-t", "2"]
     finish(args, tmp_path)
     store = Store(tmp_path / "runs")
     when = {id: store.read(id).record["finished"] for id in store.ids()}
@@ -69,7 +71,7 @@ def test_fresh_forgets_what_is_there_and_ids_do_not_depend_on_the_command(tmp_pa
 
 
 def test_other_processes_serve_every_command(tmp_path: Path) -> None:
-    args = ["compare", "--problems", "random:S=4,A=2,H=3", "--learners", "uniform,lsvi-ucb", "-k", "500", "-t", "2"]
+    args = ["compare", "--problems", SMALL, "--learners", "uniform,lsvi-ucb", "-k", "500", "-t", "2"]
     finish(args, tmp_path / "threads")
     finish([*args, "--backend", "processes"], tmp_path / "processes")
     assert files(tmp_path / "threads") == files(tmp_path / "processes")
