@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+#: The learner where none is named: Algorithm 1.
+DEFAULT_LEARNER = "primal-dual-lsvi"
+
 _HOME = {
     "Agent": "agent",
     "Constraint": "problems.base",

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret import learners
+from noregret import DEFAULT_LEARNER, learners
 from noregret._system.interrupts import held
 from noregret._system.progress import bar
 from noregret.agent import adequacy
@@ -119,7 +119,7 @@ class Agent:
     def __init__(
         self,
         env: Any,
-        learner: str = "primal-dual-lsvi",
+        learner: str = DEFAULT_LEARNER,
         *,
         features: Any = None,
         threshold: ArrayLike | None = None,

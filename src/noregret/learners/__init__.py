@@ -14,7 +14,8 @@ from noregret.learners import (
     rounding,
     triple_q,
 )
-from noregret.learners.base import Learner, Plan, get, make, names, register
+from noregret.learners.base import Learner, Plan
+from noregret.learners.registry import get, make, names, register
 from noregret.learners.reservoir import PolicyReservoir
 
 __all__ = [

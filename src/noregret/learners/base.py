@@ -1,4 +1,4 @@
-"""What every learner is to the outside: make it, ``plan`` a policy, ``observe`` an episode; and the registry of names.
+"""What every learner is to the outside: ``plan`` a policy, ``observe`` an episode.
 
 A learner sees a :class:`~noregret.problems.base.Spec` and episodes, nothing else. Its numbers live in ``_state``, a
 NamedTuple of arrays that the compiled loop works on; this class is the same learner for code that holds it in hand.
@@ -6,22 +6,23 @@ NamedTuple of arrays that the compiled loop works on; this class is the same lea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret.errors import InputError, unknown_name
+from noregret.errors import InputError
 from noregret.kernels.dispatch import run_plan, run_update
+from noregret.kernels.guests import is_guest, uniforms_of
 from noregret.problems.base import Array, Spec
-from noregret.problems.continuous import ContinuousSpec
 
 Numbers = NDArray[Any]
 
-#: More episodes than these are a mistake; what kernels count stays exact far beyond.
-MOST_EPISODES = 1_000_000_000_000
+
+#: What the constructor of every learner takes.
+COMMON = ("spec", "episodes", "preset", "features", "slater_gap")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Learner:
     """Base of the compiled learners. A subclass sets ``name`` and makes ``_state`` in its constructor.
 
     The constructor takes (spec, episodes, preset, slater_gap, features, **params) and refuses what it does not know.
-    ``parameters`` are the names it takes, ``constants`` says which numbers are in use, ``explain`` where each comes from.
+    ``parameters`` are the names it takes (by default those of the constructor's signature), ``constants`` says which numbers
+    are in use, ``explain`` where each comes from.
     """
 
     name: ClassVar[str] = ""
@@ -68,8 +70,20 @@ class Learner:
     _state: Any
     _planned: bool = False
 
-    def plan(self) -> Plan:
-        """The policy of the next episode; asking twice changes nothing."""
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls) and "parameters" not in vars(cls):
+            given = inspect.signature(cls).parameters
+            inherited = cls.parameters if any(each.kind is each.VAR_KEYWORD for each in given.values()) else ()
+            named = (name for name, each in given.items() if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL))
+            cls.parameters = (*inherited, *(name for name in named if name not in (*COMMON, *inherited)))
+
+    def plan(self, uniforms: ArrayLike | None = None) -> Plan:
+        """The policy of the next episode; asking twice changes nothing.
+
+        ``uniforms`` are the random numbers in [0, 1) of a learner that draws, as many as its state's field of that name has.
+        """
+        self._draw(uniforms)
         self._ensure_planned()
         return Plan(policy=self._state.policy.copy(), **self._estimates())
 
@@ -83,6 +97,7 @@ class Learner:
             utilities: (m,H) utilities received, or (H,) when there is one.
         """
         x, a, observed = self._checked(states, actions, rewards, utilities)
+        self._draw(None)
         self._ensure_planned()
         run_update(self._state, x, a, observed)
         self._planned = False
@@ -116,7 +131,8 @@ class Learner:
                 raise InputError(
                     f"state[{key!r}] has shape {given.shape} and type {given.dtype}; expected {array.shape}, {array.dtype}"
                 )
-            self._check_indices(key, given)
+            if not is_guest(type(self._state).__module__):
+                self._check_indices(key, given)
         for key, array in own.items():
             array[...] = state[key]
         self._planned = False
@@ -134,6 +150,14 @@ class Learner:
         Checkpoints append to them in place of writing them again.
         """
         return {}
+
+    def _draw(self, uniforms: ArrayLike | None) -> None:
+        """Hand a learner that draws its random numbers, unless the next episode is planned already."""
+        if not self._planned and (wanted := uniforms_of(self._state)):
+            given = _numbers("uniforms", [] if uniforms is None else uniforms)
+            if given.shape != (wanted,) or not ((given >= 0.0) & (given < 1.0)).all():
+                raise InputError(f"uniforms has shape {given.shape}; {self.name} plans with {wanted} random numbers in [0, 1)")
+            self._state.uniforms[:] = given
 
     def _ensure_planned(self) -> None:
         if not self._planned:
@@ -200,77 +224,3 @@ def flatten(state: Any, prefix: str = "") -> dict[str, Numbers]:
         elif isinstance(value, np.ndarray):
             found[prefix + key] = value
     return found
-
-
-_learners: dict[str, type[Learner]] = {}
-_continuous: dict[str, type[Learner]] = {}
-
-
-def register(learner: type[Learner]) -> type[Learner]:
-    """Make a learner known by its ``name``; a decorator, open to third parties."""
-    _learners[learner.name] = learner
-    return learner
-
-
-def register_continuous(learner: type[Learner]) -> type[Learner]:
-    """Make a learner of any states known by its ``name``: :func:`make` takes it when the spec is a ContinuousSpec."""
-    _continuous[learner.name] = learner
-    return learner
-
-
-def names() -> list[str]:
-    """All learners that :func:`make` knows."""
-    return sorted(_learners)
-
-
-def get(name: str) -> type[Learner]:
-    """The class of a learner."""
-    if not isinstance(name, str) or name not in _learners:
-        raise unknown_name("learner", name, _learners)
-    return _learners[name]
-
-
-def get_continuous(name: str) -> type[Learner]:
-    """The class of a learner of any states."""
-    if not isinstance(name, str) or name not in _continuous:
-        raise unknown_name("learner of continuous states", name, _continuous)
-    return _continuous[name]
-
-
-def make(
-    name: str,
-    spec: Spec | ContinuousSpec,
-    *,
-    episodes: int,
-    preset: str = "practical",
-    features: Any = None,
-    slater_gap: float | None = None,
-    **params: Any,
-) -> Learner:
-    """Make a learner.
-
-    Args:
-        name: one of :func:`names`.
-        spec: what it may know of the problem, ``problem.spec``.
-        episodes: K, how many episodes it will play; several constants depend on it.
-        preset: where its constants come from, "practical" (default), "theory", for some also "paper".
-        features: φ (S,A,d), or a feature map where states are not numbered; None for the problem's own, else one-hot.
-        slater_gap: what is known of γ, or None.
-        params: constants that override the preset's.
-    """
-    cls = get(name) if isinstance(spec, Spec) else get_continuous(name)
-    check_episodes(episodes)
-    if preset not in cls.presets:
-        raise unknown_name(f"preset of {name}", preset, cls.presets)
-    if isinstance(slater_gap, str):
-        raise InputError(f"slater_gap is {slater_gap!r}; a learner alone has no oracle: pass a number (run() takes 'oracle')")
-    if slater_gap is not None and not (isinstance(slater_gap, int | float | np.number) and 0 < slater_gap < np.inf):
-        raise InputError(f"slater_gap is {slater_gap}; expected a positive number or None")
-    factory: Callable[..., Learner] = cls
-    return factory(spec, episodes=int(episodes), preset=preset, features=features, slater_gap=slater_gap, **params)
-
-
-def check_episodes(episodes: Any) -> None:
-    """Refuse a K that is not a positive whole number."""
-    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or not 1 <= episodes <= MOST_EPISODES:
-        raise InputError(f"episodes is {episodes!r}; expected a whole number from 1 to {MOST_EPISODES:,}")

@@ -37,12 +37,13 @@ from noregret.errors import InputError, unknown_name
 from noregret.kernels import dense
 from noregret.kernels.steps import adaptive_dual_step
 from noregret.learners import dense_state
-from noregret.learners.base import Learner, Numbers, register_continuous
+from noregret.learners.base import Learner, Numbers
 from noregret.learners.dense_state import ContinuousPlan, DenseState, check_observed
 from noregret.learners.least_squares import REGRESSION
 from noregret.learners.lsvi_ucb import PRACTICAL_BETA, theory_beta
 from noregret.learners.presets import Constants, primal_dual
 from noregret.learners.primal_dual_lsvi import pace
+from noregret.learners.registry import register_continuous
 from noregret.problems.base import Array
 from noregret.problems.checks import number
 from noregret.problems.continuous import ContinuousSpec

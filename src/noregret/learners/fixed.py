@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from noregret.errors import unknown_name
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.learners.base import Learner, register
+from noregret.learners.base import Learner
+from noregret.learners.registry import register
 from noregret.problems.base import Array, Spec
 
 
@@ -33,6 +34,7 @@ class FixedPolicy(Learner):
 
     name: ClassVar[str] = "fixed"
     promise: ClassVar[tuple[str, str] | None] = None
+    parameters: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, spec: Spec, policy: ArrayLike, episodes: int, name: str = "fixed") -> None:
         self.spec, self.episodes, self.preset, self.constants, self.explain = spec, episodes, "-", {}, {}

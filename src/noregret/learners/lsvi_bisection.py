@@ -39,9 +39,10 @@ from noregret.kernels.gram import estimate, learn
 from noregret.kernels.jit import jit
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import start_value
-from noregret.learners.base import Learner, register
+from noregret.learners.base import Learner
 from noregret.learners.least_squares import REGRESSION, empty_gram, feature_map, one_constraint, regression
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.problems.base import Array, Spec
 
 

@@ -29,9 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram import estimate, learn
 from noregret.kernels.softmax import soft_max
-from noregret.learners.base import Learner, register
+from noregret.learners.base import Learner
 from noregret.learners.least_squares import REGRESSION, empty_gram, feature_map, regression
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.problems.base import Array, Spec
 
 

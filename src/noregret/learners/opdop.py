@@ -43,8 +43,8 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram import OneHotGram
 from noregret.kernels.mirror import policy_value
 from noregret.kernels.targets import Targets, estimate_targets, learn_targets, targets
-from noregret.learners.base import register
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import MirrorState, TabularLearner, improve, mirror_state
 from noregret.problems.base import Array, Spec
 

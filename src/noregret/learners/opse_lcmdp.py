@@ -45,9 +45,10 @@ from noregret.kernels.gram import estimate, learn, norm
 from noregret.kernels.jit import jit
 from noregret.kernels.softmax import entropy, soft_max
 from noregret.kernels.steps import start_value
-from noregret.learners.base import Learner, register
+from noregret.learners.base import Learner
 from noregret.learners.least_squares import empty_gram, feature_map, one_constraint
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import steps_left
 from noregret.problems.base import Array, Spec
 from noregret.problems.checks import policy_table

@@ -39,9 +39,9 @@ from noregret.kernels.empirical import empirical_model, learn_episode
 from noregret.kernels.gram import OneHotGram
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_step_from
-from noregret.learners.base import register
 from noregret.learners.opt_primal_dual import logarithms
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec
 

@@ -33,8 +33,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from noregret.learners.base import register
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import MirrorState, TabularLearner, mirror_state
 from noregret.problems.base import Spec
 

@@ -36,8 +36,8 @@ from noregret.kernels.empirical import NO_BONUS, empirical_model, learn_episode
 from noregret.kernels.gram import OneHotGram, estimate
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_move, start_value
-from noregret.learners.base import register
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec
 

@@ -50,10 +50,11 @@ from noregret.kernels.safety import certified, mix, safe_share
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import adaptive_dual_step, step_bonus
 from noregret.learners import presets
-from noregret.learners.base import Learner, register
+from noregret.learners.base import Learner
 from noregret.learners.epochs import ROUNDS, Epochs, epochs, restart, untried, use_gap, weigh
 from noregret.learners.least_squares import caps, empty_gram, feature_map
 from noregret.learners.presets import PARAMETERS, Constants
+from noregret.learners.registry import register
 from noregret.problems.base import Array, Spec
 from noregret.problems.checks import policy_table
 

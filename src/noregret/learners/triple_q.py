@@ -42,8 +42,8 @@ from numpy.typing import NDArray
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_move
-from noregret.learners.base import register
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec
 

@@ -2,7 +2,8 @@
 
 A factory is a function whose parameters all have defaults and type annotations (int, float, bool, str, a ``Literal``
 of strings, or one of these or None). Its name and the parameters that differ from their defaults make the text that
-rebuilds the problem, and that text becomes the problem's ``name``.
+rebuilds the problem, and that text becomes the problem's ``name``. Names that are not known yet are looked for among the
+installed packages: those that announce a factory, or a module that registers some, under ``noregret.problems``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
+from noregret._system.plugins import load_group
 from noregret.errors import InputError, unknown_name
 from noregret.problems import npz
 from noregret.problems.base import TabularCMDP
@@ -84,6 +86,7 @@ def _named(name: str, build: Callable[..., Any]) -> Callable[..., Any]:
 
 def names(continuous: bool = False) -> list[str]:
     """The names that :func:`load` knows, sorted: problems on finitely many states, or those whose states are vectors."""
+    _announced()
     return sorted(_CONTINUOUS if continuous else _FACTORIES)
 
 
@@ -103,8 +106,24 @@ def load(text: str | os.PathLike[str]) -> Any:
 
 def is_built_in(text: str) -> bool:
     """Whether ``text`` names a problem of noregret's own, so that the text alone says what is built."""
+    module = module_of(text)
+    return module is not None and module.startswith("noregret.")
+
+
+def module_of(text: str) -> str | None:
+    """The module of the factory that ``text`` names; None for a file or an unknown name."""
     factory = (_FACTORIES | _CONTINUOUS).get(text.partition(":")[0].strip())
-    return factory is not None and factory.__module__.startswith("noregret.")
+    return None if factory is None else factory.__module__
+
+
+def _announced() -> None:
+    """Register what the installed packages announce: factories; modules have registered theirs when they are loaded."""
+
+    def take(name: str, found: Any) -> None:
+        if not inspect.ismodule(found) and found not in (_FACTORIES | _CONTINUOUS).values():
+            register(name, found)
+
+    load_group("noregret.problems", take)
 
 
 def describe(name: str) -> str:
@@ -119,6 +138,8 @@ def describe(name: str) -> str:
 
 
 def _factory(name: str) -> Factory:
+    if name not in _FACTORIES | _CONTINUOUS:
+        _announced()
     known: dict[str, Factory] = _FACTORIES | _CONTINUOUS
     if name not in known:
         raise unknown_name("problem", name, known)

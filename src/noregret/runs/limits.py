@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import InputError
-from noregret.learners.base import check_episodes
+from noregret.learners.registry import check_episodes
 
 #: More trials of a run, and points of a curve, would be a mistake.
 MOST_TRIALS, MOST_POINTS = 1_000_000, 10_000_000

@@ -19,6 +19,7 @@ from noregret.errors import InputError
 from noregret.kernels import world as worlds
 from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy
+from noregret.learners.registry import source_hash
 from noregret.oracle import quadrature
 from noregret.oracle.starts import Start, Starts, resolve, tightened_value
 from noregret.problems.base import TabularCMDP
@@ -57,6 +58,8 @@ class Prepared:
         """
         if key.problem_hash != self.hash:
             raise InputError(f"problem {key.problem!r} is not the one that the run was planned for: its arrays differ")
+        if key.learner_hash not in (None, source_hash(key.learner)):
+            raise InputError(f"learner {key.learner!r} is not the one that the run was planned for: its source differs")
         for name in RunKey.__dataclass_fields__.keys() & key.params.keys():
             raise InputError(f"{name!r} is among the parameters; expected constants of the learner, and this is not one")
         return self._trial(key)

@@ -31,6 +31,7 @@ class RunKey:
 
     ``problem`` is the text that loads it. ``problem_hash`` is set where that text is not enough (a file, a problem of somebody
     else's factory), ``features_hash`` where φ was handed over as an array; then the hash stands for the content.
+    ``learner_hash`` is set for learners from elsewhere, and stands for their source.
     """
 
     problem: str
@@ -45,6 +46,7 @@ class RunKey:
     problem_hash: str | None = None
     features_hash: str | None = None
     starts: str | int | list[int] | None = None
+    learner_hash: str | None = None
     results_version: int = RESULTS_VERSION
 
     def canonical(self) -> str:
@@ -52,8 +54,9 @@ class RunKey:
         entries = self._entries()
         if self.problem_hash is not None:
             entries["problem"] = None
-        if self.starts is None:  # as before there were starts: stored runs keep their names
-            del entries["starts"]
+        for name in ("starts", "learner_hash"):  # left out, as before there were such entries: stored runs keep their names
+            if entries[name] is None:
+                del entries[name]
         return json.dumps(_same(encode(entries)), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
     def _entries(self) -> dict[str, Any]:

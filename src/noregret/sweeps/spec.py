@@ -6,7 +6,7 @@
     trials = 1                          # independent repetitions of each seed, as in ``noregret run``
     starts = "drawn"                    # or a state, or a list of states; see noregret.oracle.starts. Left out by default
     problems = ["job-scheduling", "random:seed=3,S=5"]
-    imports = ["my_learners"]           # modules that register problems or learners
+    imports = ["my_learners"]           # modules that register problems or learners, beside this file or installed; they run
 
     [[learners]]
     name = "primal-dual-lsvi"
@@ -26,11 +26,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from noregret import learners
+from noregret._system.plugins import load_module
 from noregret.errors import FileError, InputError, one_line, unknown_name
 from noregret.runs.keys import make_key
 from noregret.runs.prepare import FIXED_POLICIES, prepare, prepared
@@ -54,16 +54,16 @@ def read(path: str | Path) -> Plan:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return parse(text, str(path))
+    return parse(text, str(path), Path(path).parent)
 
 
-def parse(text: str, source: str = "sweep") -> Plan:
-    """The runs that a text asks for; ``source`` names it in messages."""
+def parse(text: str, source: str = "sweep", folder: Path | None = None) -> Plan:
+    """The runs that a text asks for; ``source`` names it in messages, modules to import are looked for in ``folder`` too."""
     try:
         entries = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{source}: is not TOML: {error}") from None
-    return _Reader(text, source, entries).plan()
+    return _Reader(text, source, entries, folder).plan()
 
 
 def from_entries(entries: Mapping[str, Any]) -> Plan:
@@ -74,8 +74,8 @@ def from_entries(entries: Mapping[str, Any]) -> Plan:
 class _Reader:
     """Checks entries and says where they are wrong."""
 
-    def __init__(self, text: str, source: str, top: dict[str, Any]) -> None:
-        self.text, self.source, self.top = text, source, top
+    def __init__(self, text: str, source: str, top: dict[str, Any], folder: Path | None = None) -> None:
+        self.text, self.source, self.top, self.folder = text, source, top, folder
 
     def plan(self) -> Plan:
         top = self.top
@@ -125,7 +125,10 @@ class _Reader:
                 raise self.wrong((*path, "grid", key), f"{key} is given in params and in grid; expected one of them")
         options = {part: entry[part] for part in ("preset", "slater_gap") if part in entry}
         return [
-            (path, options | {"learner": name, "params": params | dict(zip(grid, values, strict=True))})
+            (
+                path,
+                options | {"learner": name, "params": params | dict(zip(grid, values, strict=True))},
+            )
             for values in itertools.product(*grid.values())
         ]
 
@@ -183,9 +186,9 @@ class _Reader:
         names = self.texts(("imports",), value) if value != [] else []
         for name in names:
             try:
-                import_module(name)
-            except ImportError as error:
-                raise self.wrong(("imports",), f"module {name!r} cannot be imported: {error}") from None
+                load_module(name, self.folder)
+            except InputError as error:
+                raise self.wrong(("imports",), error) from error
         return names
 
     # --- places ---
