@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from noregret._system.plugins import load_module
-from noregret.errors import NoRegretError
+from noregret.errors import NoRegretError, printable
 
 STOPPED = 130
 _DEBUG, _IMPORT = "noregret.debug", "noregret.import"
@@ -141,7 +141,7 @@ def stop() -> NoReturn:
 
 def say(line: str) -> None:
     """One line to the person, on standard error."""
-    print(" ".join(line.split()), file=sys.stderr)
+    print(printable(" ".join(line.split())), file=sys.stderr)
 
 
 def complain(line: str) -> None:

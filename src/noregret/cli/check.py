@@ -12,7 +12,7 @@ from noregret.errors import InputError
 
 if TYPE_CHECKING:
     from noregret.learners.base import Learner
-    from noregret.oracle import Optimum
+    from noregret.oracle import TableOptimum
     from noregret.problems.base import Array, TabularCMDP
     from noregret.report.tables import Cell
 
@@ -80,7 +80,7 @@ def _print_constraints(world: TabularCMDP, reachable: Array) -> None:
     _print("Constraints", ("total over an episode", "wanted, in expectation", "reachable"), rows)
 
 
-def _print_optimum(optimum: Optimum) -> None:
+def _print_optimum(optimum: TableOptimum) -> None:
     duals = ", ".join(f"{value:.6f}" for value in optimum.dual)
     _print(
         "Exact optimum",
@@ -93,7 +93,7 @@ def _print_optimum(optimum: Optimum) -> None:
     )
 
 
-def _print_constants(made: Learner, optimum: Optimum, gap: Any) -> None:
+def _print_constants(made: Learner, optimum: TableOptimum, gap: Any) -> None:
     if not made.constants:
         console().print(f"{made.name} has no constants.")
         return
@@ -107,7 +107,7 @@ def _print_constants(made: Learner, optimum: Optimum, gap: Any) -> None:
     _print(title, ("constant", "value", "reason"), rows)
 
 
-def _print_bounds(made: Learner, optimum: Optimum) -> None:
+def _print_bounds(made: Learner, optimum: TableOptimum) -> None:
     """What Theorems 1 and 2 promise; they are about primal-dual-lsvi."""
     if made.name != "primal-dual-lsvi":
         return

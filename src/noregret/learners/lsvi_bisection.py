@@ -92,6 +92,10 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     learn(state.gram, states, actions, observed)
 
 
+#: More halvings of a range of floats change nothing.
+MOST_PASSES = 2000
+
+
 @register
 class LSVIBisection(Learner):
     """``lsvi-bisection``: Ghosh, Zhou and Shroff 2024, with a bisection for the price in every episode."""
@@ -129,7 +133,7 @@ class LSVIBisection(Learner):
             start=spec.start.copy(),
             alpha=choices.number("alpha", sharp, (100.0, "chosen"), above=0.0, infinite=True),
             top=choices.number("max_price", (root, "√K"), (100.0, "chosen"), above=0.0),
-            passes=choices.count("passes", (20, "as in published code")),
+            passes=choices.count("passes", (20, "as in published code"), most=MOST_PASSES),
         )
         self.constants, self.explain = choices.values | {"features": called}, choices.why
 

@@ -22,6 +22,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from noregret import theory
+from noregret._system.checks import integer
 from noregret.errors import InputError, unknown_name
 
 Cap = Literal["H", "H-h+1"]
@@ -345,14 +346,12 @@ class Choices:
         self.values[key] = chosen = flag(key, self.given.get(key, theory if self.theory else practical))
         return chosen
 
-    def count(self, key: str, theory: tuple[int, str], practical: tuple[int, str] | None = None) -> int:
-        """A whole number, at least 1: given, or by preset."""
+    def count(self, key: str, theory: tuple[int, str], practical: tuple[int, str] | None = None, most: int = 1 << 62) -> int:
+        """A whole number from 1 to ``most``: given, or by preset."""
         value, reason = theory if self.theory or practical is None else practical
         self.why[key] = "given" if key in self.given else reason
         chosen = self.given.get(key, value)
-        if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or chosen < 1:
-            raise InputError(f"{key} is {chosen!r}; expected a whole number, at least 1")
-        self.values[key] = chosen = int(chosen)
+        self.values[key] = chosen = integer(key, chosen, 1, most)
         return chosen
 
     def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:

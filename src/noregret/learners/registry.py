@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from noregret._system.checks import integer
 from noregret._system.plugins import load_group
 from noregret.errors import InputError, unknown_name
 from noregret.kernels.guests import is_guest
@@ -129,5 +130,4 @@ def make(
 
 def check_episodes(episodes: Any) -> None:
     """Refuse a K that is not a positive whole number."""
-    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or not 1 <= episodes <= MOST_EPISODES:
-        raise InputError(f"episodes is {episodes!r}; expected a whole number from 1 to {MOST_EPISODES:,}")
+    integer("episodes", episodes, 1, MOST_EPISODES)

@@ -20,8 +20,7 @@ from noregret.kernels import world as worlds
 from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy
 from noregret.learners.registry import source_hash
-from noregret.oracle import quadrature
-from noregret.oracle.starts import Start, Starts, resolve, tightened_value
+from noregret.oracle.starts import Starts
 from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import policy_table
 from noregret.runs.supplies import identity, supplied
@@ -93,7 +92,7 @@ class Prepared:
         """V*(b+ζ); nan when ζ is beyond the Slater gap, so that no policy meets the tightened problem."""
         which = (repr(key.starts), float(zeta))
         if which not in self._tightened:
-            self._tightened[which] = self._solve_tightened(key, zeta)
+            self._tightened[which] = oracle.tightened_value(self._truth(key), self.best(key), zeta)
         return self._tightened[which]
 
     def _gap(self, key: RunKey) -> float | None:
@@ -107,7 +106,8 @@ class Prepared:
     def _trial(self, key: RunKey) -> Trial:
         raise TypeError(f"{type(self).__name__} has no trials")
 
-    def _solve_tightened(self, key: RunKey, zeta: float) -> float:
+    def _truth(self, key: RunKey) -> Any:
+        """What solves the problem of a run with other thresholds: its oracle, or that of its starts."""
         raise TypeError(f"{type(self).__name__} has no oracle")
 
     def _fixed(self, key: RunKey) -> Learner:
@@ -129,7 +129,8 @@ class Tables(Prepared):
 
     def __init__(self, problem: TabularCMDP, name: str, hash: str | None) -> None:
         super().__init__(problem, name, hash)
-        self.optimum = oracle.solve(problem)
+        self.oracle = oracle.of(problem)
+        self.optimum = self.oracle.solve()
         self.layout = worlds.compile_world(problem)
         self._starts: dict[str, Starts | None] = {}
 
@@ -137,10 +138,10 @@ class Tables(Prepared):
         """The starts of a run, with the optimum from each."""
         text = repr(given)
         if text not in self._starts:
-            self._starts[text] = resolve(self.problem, given)
+            self._starts[text] = self.oracle.starts(given)
         return self._starts[text]
 
-    def best(self, key: RunKey) -> oracle.Optimum | Start:
+    def best(self, key: RunKey) -> oracle.Optimum:
         """The optimum from mu, or the mean of the optima from the run's starts."""
         begins = self.starts(key.starts)
         return self.optimum if begins is None else begins.optimum
@@ -152,8 +153,8 @@ class Tables(Prepared):
         trial = TableTrial(problem, self.learner(key), key, self.best(key).value, layout)
         return trial if begins is None else trial.from_starts(begins)
 
-    def _solve_tightened(self, key: RunKey, zeta: float) -> float:
-        return tightened_value(self.problem, self.best(key), zeta, self.starts(key.starts))
+    def _truth(self, key: RunKey) -> Any:
+        return self.starts(key.starts) or self.oracle
 
     def _fixed(self, key: RunKey) -> Learner:
         if key.starts is not None:
@@ -197,24 +198,18 @@ class Continuous(Prepared):
 
     def _solve(self, cells: Any) -> Any:
         if cells not in self._optima:
-            self._optima[cells] = quadrature.solve(self.problem, cells=cells)
+            self._optima[cells] = oracle.of(self.problem, cells=cells).solve()
         return self._optima[cells]
 
     def _trial(self, key: RunKey) -> Trial:
         self.starts(key.starts)
-        grid = quadrature.quadrature(self.problem, key.params.get("cells"))
-        return LinearTrial(self.problem, self.learner(key), key, self.best(key).value, grid)
+        return LinearTrial(self.problem, self.learner(key), key, self.best(key).value, self._truth(key).grid)
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in options.items() if name != "cells"}
 
-    def _solve_tightened(self, key: RunKey, zeta: float) -> float:
-        best = self.best(key)
-        if zeta == 0.0:
-            return float(best.value)
-        if zeta > best.slater_gap:
-            return float("nan")
-        return float(quadrature.solve(self.problem, zeta, cells=key.params.get("cells")).value)
+    def _truth(self, key: RunKey) -> Any:
+        return oracle.of(self.problem, cells=key.params.get("cells"))
 
 
 # --- which problem ------------------------------------------------------------------------------------------------

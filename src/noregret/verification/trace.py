@@ -30,8 +30,8 @@ class Trace:
 
     problem: TabularCMDP
     learner: Learner
-    optimum: oracle.Optimum
-    best: oracle.Optimum | None  # π* of the thresholds b + ζ; None where no policy meets them
+    optimum: oracle.TableOptimum
+    best: oracle.TableOptimum | None  # π* of the thresholds b + ζ; None where no policy meets them
     alpha: Array  # (K,) α of each episode
     Y: Array  # (K,m) price of each episode
     squares: Array  # (K,H) ‖φ‖² in Λ⁻¹ of the pairs visited, before they were learned
@@ -124,7 +124,7 @@ class _Watcher:
         self.V_k[k] = self.learner._state.V[0, : 1 + m, played.states[0]]
         self.squares[k] = self._before[np.arange(H), played.states[:H], played.actions]
 
-    def trace(self, optimum: oracle.Optimum) -> Trace:
+    def trace(self, optimum: oracle.TableOptimum) -> Trace:
         """What was measured."""
         problem, zeta = self.problem, float(self.learner.constants["zeta"])
         best = optimum if zeta == 0.0 else oracle.solve(problem, tighten=zeta) if zeta <= optimum.slater_gap else None

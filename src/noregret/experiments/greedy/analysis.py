@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noregret._system.checks import integer
 from noregret.errors import InputError
 from noregret.problems.base import Array
 
@@ -46,8 +47,7 @@ def counter_example(horizon: int, epsilon: float, constrained: bool = True) -> P
     """The paper's example with the largest M that Q ≤ H allows."""
     if not 0.0 < epsilon <= 1.0:
         raise InputError(f"epsilon is {epsilon!r}; expected a number above 0 and at most 1")
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 2:
-        raise InputError(f"horizon is {horizon!r}; expected a whole number, at least 2")
+    integer("horizon", horizon, 2)
     M, half = horizon - epsilon / 2, epsilon / 2
     Q = np.array([[M, 1.0], [1.0, M + half]])
     near = np.array([[M + half, 1.0 - half], [1.0 + half, M]])
