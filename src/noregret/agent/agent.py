@@ -32,7 +32,7 @@ from noregret.gym import LinearEnv, Objectives, TabularEnv, World
 from noregret.gym.environments import as_environment, features_for, horizon_of
 from noregret.gym.world import plain
 from noregret.kernels.world import draw_action
-from noregret.learners.continuous import DensePrimalDualLSVI
+from noregret.learners.vectors import ContinuousLearner
 from noregret.metrics import Interval, mean_interval
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
@@ -169,7 +169,7 @@ class Agent:
         self.total, self.learner_name, self.options = episodes, learner, options
         self.spec = ContinuousSpec(objectives.horizon, objectives.thresholds, features, objectives.names, objectives.absorbing)
         made = learners.make(learner, self.spec, episodes=episodes or FIRST_TOTAL, **options)
-        assert isinstance(made, DensePrimalDualLSVI)
+        assert isinstance(made, ContinuousLearner)
         self.learner = made
         self.rewards: list[float] = []
         self.values: list[Array] = []

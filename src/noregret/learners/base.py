@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,12 +45,27 @@ class Plan:
         return f"<Plan: policy {self.policy.shape}, estimates {', '.join(estimates) or 'none'}>"
 
 
-class Learner:
-    """Base of the compiled learners. A subclass sets ``name`` and makes ``_state`` in its constructor.
+class Asked(NamedTuple):
+    """What a learner was asked for, beside the spec, the number of episodes and the preset."""
 
-    The constructor takes (spec, episodes, preset, slater_gap, features, **params) and refuses what it does not know.
-    ``parameters`` are the names it takes (by default those of the constructor's signature), ``constants`` says which numbers
-    are in use, ``explain`` where each comes from.
+    features: Any
+    slater_gap: float | None
+    params: dict[str, Any]
+
+
+class Learner:
+    """Base of the compiled learners. A subclass sets ``name`` and makes its state in ``_begin``.
+
+    ``parameters`` are the names of constants that it takes (by default those of a constructor of its own); it refuses others.
+    ``constants`` says which numbers are in use, ``explain`` where each comes from.
+
+    Args:
+        spec: what it may know of the problem.
+        episodes: K, how many episodes it will play.
+        preset: where its constants come from, one of ``presets``.
+        features: φ (S,A,d), or a feature map where states are vectors; None for the problem's own, else one-hot.
+        slater_gap: what is known of γ.
+        params: constants that override the preset's.
     """
 
     name: ClassVar[str] = ""
@@ -61,6 +76,8 @@ class Learner:
     #: The orders of regret and violation that its theorem promises; None for a policy that does not learn.
     promise: ClassVar[tuple[str, str] | None] = ("-", "-")
     told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
+    takes: ClassVar[type] = Spec  # the kind of spec that it works on
+    vectors: ClassVar[type[Learner] | None] = None  # the same learner for a ContinuousSpec, where there is one
 
     spec: Spec
     episodes: int
@@ -77,6 +94,27 @@ class Learner:
             inherited = cls.parameters if any(each.kind is each.VAR_KEYWORD for each in given.values()) else ()
             named = (name for name, each in given.items() if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL))
             cls.parameters = (*inherited, *(name for name in named if name not in (*COMMON, *inherited)))
+
+    def __init__(
+        self,
+        spec: Any,
+        *,
+        episodes: int,
+        preset: str = "practical",
+        features: Any = None,
+        slater_gap: float | None = None,
+        **params: Any,
+    ) -> None:
+        if spec.n_constraints > 1 and not self.several:
+            raise InputError(
+                f"the problem has {spec.n_constraints} constraints; {self.name} is stated for 1, as its paper has it"
+            )
+        self.spec, self.episodes, self.preset, self.constants, self.explain = spec, episodes, preset, {}, {}
+        self._state = self._begin(Asked(features, slater_gap, params))
+
+    def _begin(self, asked: Asked) -> Any:
+        """The state before the first episode; sets ``constants`` and ``explain``."""
+        raise TypeError(f"{type(self).__name__} has no _begin")
 
     def plan(self, uniforms: ArrayLike | None = None) -> Plan:
         """The policy of the next episode; asking twice changes nothing.
@@ -131,18 +169,11 @@ class Learner:
                 raise InputError(
                     f"state[{key!r}] has shape {given.shape} and type {given.dtype}; expected {array.shape}, {array.dtype}"
                 )
-            if not is_guest(type(self._state).__module__):
-                self._check_indices(key, given)
+        if not is_guest(type(self._state).__module__):
+            check_numbers(self._state, state)
         for key, array in own.items():
             array[...] = state[key]
         self._planned = False
-
-    def _check_indices(self, key: str, given: Numbers) -> None:
-        """Refuse numbers of states, and lengths of lists of them, that would send the kernels out of their tables."""
-        field, S = key.rpartition(".")[2], self.spec.n_states
-        most = {"active": S - 1, "successor": S - 1, "seen_state": S - 1, "actives": S, "successors": S, "seen": S}.get(field)
-        if most is not None and given.size and not 0 <= given.min() <= given.max() <= most:
-            raise InputError(f"state[{key!r}] has {given.max()}; expected whole numbers from 0 to {most}")
 
     def append_only(self) -> dict[str, tuple[int, int]]:
         """Entries of :meth:`state` that only grow: the axis along which, and how far along it nothing changes any more.
@@ -165,10 +196,11 @@ class Learner:
             self._planned = True
 
     def _estimates(self) -> dict[str, Array]:
-        """Q_r, Q_g, V_r, V_g for :class:`Plan`, of learners whose state has Q (H,J,S,A) and V (H+1,J,S), J ≥ 1+m."""
-        if not hasattr(self._state, "Q"):
+        """Q_r, Q_g, V_r, V_g for :class:`Plan`, where the state or its tables have Q (H,J,S,A) and V (H+1,J,S)."""
+        tables = getattr(self._state, "tables", self._state)
+        if not hasattr(tables, "Q"):
             return {}
-        Q, V, last = self._state.Q, self._state.V, 1 + self.spec.n_constraints
+        Q, V, last = tables.Q, tables.V, 1 + self.spec.n_constraints
         return {
             "Q_r": Q[:, 0].copy(), "Q_g": np.moveaxis(Q[:, 1:last], 1, 0).copy(),
             "V_r": V[:, 0].copy(), "V_g": np.moveaxis(V[:, 1:last], 1, 0).copy(),
@@ -185,16 +217,22 @@ class Learner:
             h = int(np.argmin(allowed))
             raise InputError(f"actions[{h}] is {a[h]}; it is not available in state {x[h]} at step {h}")
         g, r = _numbers("utilities", utilities), _numbers("rewards", rewards)
-        g = g[None] if g.ndim == 1 else g
-        observed = np.empty((H, 1 + m))
-        for name, value, shape in (("rewards", r, (H,)), ("utilities", g, (m, H))):
-            if value.shape != shape:
-                raise InputError(f"{name} has shape {value.shape}; expected {shape}")
-            if not (np.isfinite(value) & (value >= -1e-6) & (value <= 1 + 1e-6)).all():
-                index = tuple(np.argwhere(~((value >= -1e-6) & (value <= 1 + 1e-6)))[0])
-                raise InputError(f"{name}{list(map(int, index))} is {value[index]}; expected a value in [0, 1]")
-        observed[:, 0], observed[:, 1:] = r, g.T
+        observed = check_observed(r, g[None] if g.ndim == 1 else g, H, m)
         return x, a, observed
+
+
+def check_observed(rewards: Array, utilities: Array, L: int, m: int) -> Array:
+    """(L,1+m): rewards and utilities side by side, each finite and in [0,1]."""
+    observed = np.empty((L, 1 + m))
+    for name, value, shape in (("rewards", rewards, (L,)), ("utilities", utilities, (m, L))):
+        if value.shape != shape:
+            raise InputError(f"{name} has shape {value.shape}; expected {shape}")
+        good = (value >= -1e-6) & (value <= 1 + 1e-6)
+        if not good.all():
+            index = tuple(int(i) for i in np.argwhere(~good)[0])
+            raise InputError(f"{name}{list(index)} is {value[index]}; expected a value in [0, 1]")
+    observed[:, 0], observed[:, 1:] = rewards, utilities.T
+    return observed
 
 
 def _numbers(name: str, value: ArrayLike) -> Array:
@@ -215,12 +253,43 @@ def _integers(name: str, value: ArrayLike, length: int, bound: int) -> NDArray[n
     return array.astype(np.int64)
 
 
-def flatten(state: Any, prefix: str = "") -> dict[str, Numbers]:
-    """The arrays of a (nested) NamedTuple by dotted name; numbers fixed at construction are left out."""
+def flatten(state: Any) -> dict[str, Numbers]:
+    """The arrays of a (nested) NamedTuple by dotted name; numbers fixed at construction are left out.
+
+    An array that stands in several places has the shortest of its names.
+    """
     found: dict[str, Numbers] = {}
-    for key, value in state._asdict().items():
-        if hasattr(value, "_asdict"):
-            found |= flatten(value, f"{prefix}{key}.")
-        elif isinstance(value, np.ndarray):
-            found[prefix + key] = value
+    level = [("", state)]
+    while level:
+        entries = [(prefix + key, value) for prefix, one in level for key, value in one._asdict().items()]
+        for name, value in entries:
+            if isinstance(value, np.ndarray) and all(value is not other for other in found.values()):
+                found[name] = value
+        level = [(f"{name}.", value) for name, value in entries if hasattr(value, "_asdict")]
     return found
+
+
+def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "") -> None:
+    """Refuse entries of a state that would send the kernels out of their tables, or poison all that follows.
+
+    A NamedTuple within the state may have a method ``limits``: for fields that are used as indices, the least and the largest
+    number that may stand there.
+
+    Args:
+        state: the learner's own, which says what is allowed.
+        given: entries by dotted name, of the right shapes.
+        prefix: where ``state`` is within the learner's state.
+    """
+    limits = state.limits() if hasattr(state, "limits") else {}
+    for key, value in state._asdict().items():
+        name = prefix + key
+        if hasattr(value, "_asdict"):
+            check_numbers(value, given, f"{name}.")
+        elif name in given and given[name].size:
+            array = np.asarray(given[name])
+            if array.dtype.kind == "f" and np.isnan(array).any():
+                raise InputError(f"state[{name!r}] has nan; expected numbers")
+            low, high = limits.get(key, (array.min(), array.max()))
+            if not low <= array.min() <= array.max() <= high:
+                odd = array.max() if array.max() > high else array.min()
+                raise InputError(f"state[{name!r}] has {odd}; expected whole numbers from {low} to {high}")

@@ -10,7 +10,7 @@ the constant bonus of reward and utility and the dual looks at V_g with that bon
 given too. So with β, α and η given every preset is Algorithm 1 to the letter, but for ``cap`` and ``lower_clip``.
 
 Two numbers may be given as words: ``zeta="theorem"`` is the ζ of Theorem 2 times ``zeta_scale``, with ξ = 4H/γ; and with
-``xi="estimate"`` γ is estimated from the data (:mod:`noregret.learners.epochs`), where ξ here is the most it may become.
+``xi="estimate"`` γ is estimated from the data (:mod:`noregret.learners.parts.epochs`), where ξ here is the most it may become.
 """
 
 from __future__ import annotations

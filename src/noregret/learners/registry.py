@@ -25,27 +25,17 @@ from noregret.problems.continuous import ContinuousSpec
 MOST_EPISODES = 1_000_000_000_000
 
 _learners: dict[str, type[Learner]] = {}
-_continuous: dict[str, type[Learner]] = {}
 _files: dict[type[Learner], dict[str, str]] = {}  # of learners from elsewhere, as they were when they were registered
 
 
 def register(learner: type[Learner]) -> type[Learner]:
     """Make a learner known by its ``name``; a decorator, open to third parties."""
-    return _add(_learners, learner)
-
-
-def register_continuous(learner: type[Learner]) -> type[Learner]:
-    """Make a learner of any states known by its ``name``: :func:`make` takes it when the spec is a ContinuousSpec."""
-    return _add(_continuous, learner)
-
-
-def _add(known: dict[str, type[Learner]], learner: type[Learner]) -> type[Learner]:
     if not isinstance(learner, type) or not issubclass(learner, Learner) or not learner.name:
         raise InputError(f"{learner!r} is not a learner; expected a subclass of Learner with a name")
-    other = known.get(learner.name, learner)
+    other = _learners.get(learner.name, learner)
     if (other.__module__, other.__qualname__) != (learner.__module__, learner.__qualname__):
         raise InputError(f"learner name {learner.name!r} is taken by {other.__module__}.{other.__qualname__}")
-    known[learner.name] = learner
+    _learners[learner.name] = learner
     if is_guest(learner.__module__):
         _files[learner] = sources.read(learner)
     return learner
@@ -64,20 +54,21 @@ def names() -> list[str]:
 
 def get(name: str) -> type[Learner]:
     """The class of a learner."""
-    return _found("learner", name, _learners)
-
-
-def get_continuous(name: str) -> type[Learner]:
-    """The class of a learner of any states."""
-    return _found("learner of continuous states", name, _continuous)
-
-
-def _found(kind: str, name: str, known: dict[str, type[Learner]]) -> type[Learner]:
-    if not isinstance(name, str) or name not in known:
+    if not isinstance(name, str) or name not in _learners:
         _announced()
-    if not isinstance(name, str) or name not in known:
-        raise unknown_name(kind, name, known)
-    return known[name]
+    if not isinstance(name, str) or name not in _learners:
+        raise unknown_name("learner", name, _learners)
+    return _learners[name]
+
+
+def get_for(name: str, spec: Any) -> type[Learner]:
+    """The class of a learner that works on a spec: the one registered, or its form for states that are vectors."""
+    fit = {
+        n: cls for n, one in _learners.items() for cls in (one.vectors, one) if cls is not None and isinstance(spec, cls.takes)
+    }
+    if get(name).name not in fit:
+        raise unknown_name(f"learner of {'finite' if isinstance(spec, Spec) else 'continuous'} states", name, fit)
+    return fit[name]
 
 
 def source_hash(name: str) -> str | None:
@@ -85,7 +76,7 @@ def source_hash(name: str) -> str | None:
 
     Files are read when a learner is registered: an edit after that is not in use, and does not count, until the next process.
     """
-    learner = _learners.get(name) or _continuous.get(name)
+    learner = _learners.get(name)
     if learner is None or learner not in _files:
         return None
     return sources.combine(learner, _files[learner])
@@ -112,7 +103,7 @@ def make(
         slater_gap: what is known of γ, or None.
         params: constants that override the preset's.
     """
-    cls = get(name) if isinstance(spec, Spec) else get_continuous(name)
+    cls = get_for(name, spec)
     check_episodes(episodes)
     if preset not in cls.presets:
         raise unknown_name(f"preset of {name}", preset, cls.presets)

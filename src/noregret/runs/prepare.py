@@ -160,7 +160,7 @@ class Tables(Prepared):
         if key.starts is not None:
             raise InputError(f"learner is {key.learner!r}; with starts the best policy depends on the start")
         policy = self.optimum.policy if key.learner == "optimal" else oracle.safest(self.problem)
-        return FixedPolicy(self.problem.spec, policy, key.episodes, key.learner)
+        return FixedPolicy(self.problem.spec, episodes=key.episodes, policy=policy, called=key.learner)
 
     def _tell(self, name: str) -> Any:
         return self.problem.r if name == "reward" else self.problem.g

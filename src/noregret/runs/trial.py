@@ -165,7 +165,8 @@ class TableTrial(Trial):
     def _diagnose(self, episode: int) -> NumericalError:
         """Name the first quantity of the learner that is not finite; what a plan makes of the others comes last."""
         where = "the policy's value"
-        for key, array in sorted(self.learner.state().items(), key=lambda item: item[0] in ("Q", "V", "policy", "target")):
+        made_by_plan = ("Q", "V", "policy")
+        for key, array in sorted(self.learner.state().items(), key=lambda item: item[0].rpartition(".")[2] in made_by_plan):
             bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(0, dtype=bool)
             if bad.any():
                 index = [int(i) for i in np.argwhere(bad)[0]]

@@ -56,11 +56,11 @@ def counter_example(horizon: int, epsilon: float, constrained: bool = True) -> P
 
 def value(Q: Array, Y: float, alpha: float) -> Array:
     """V_r and V_g under the soft-max of Algorithm 1, by its own kernel; α = ∞ is greedy."""
+    from noregret.kernels.gram.base import Tables, everyone
     from noregret.kernels.softmax import soft_max
 
-    V, policy = np.zeros((2, 2, 1)), np.zeros((1, 1, 2))
-    table, active = np.ascontiguousarray(Q[None, :, None, :]), np.zeros((1, 1), dtype=np.uint32)
-    soft_max(table, 0, active, 1, np.array([Y]), float(alpha), np.ones((1, 1, 2), dtype=np.bool_), policy, V)
+    V, table, allowed = np.zeros((2, 2, 1)), np.ascontiguousarray(Q[None, :, None, :]), np.ones((1, 1, 2), dtype=np.bool_)
+    soft_max(everyone(1), 0, Tables(table, V, np.zeros((1, 1, 2)), allowed, np.zeros((1, 2))), np.array([Y]), float(alpha))
     return V[0, :, 0]
 
 
