@@ -17,8 +17,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from continuous_yardstick import NumpyAlgorithm1
+from noregret import learners
 from noregret.features import Joint, Lifted
-from noregret.learners.continuous import DensePrimalDualLSVI
 from noregret.problems.continuous import ContinuousSpec
 
 H, A = 10, 4
@@ -41,7 +41,7 @@ def compare(d: int, K: int, every: int, lifted: bool = False, cache: str = "floa
     make = Lifted if lifted else Joint
     sizes = {"width": width} if lifted else {"dimension": width}
     features = make(lambda x: x, n_actions=A, bound=1.0, **sizes)
-    learner = DensePrimalDualLSVI(ContinuousSpec(H, [4.0], features), episodes=K, cache=cache, **CONSTANTS)
+    learner = learners.make("primal-dual-lsvi", ContinuousSpec(H, [4.0], features), episodes=K, cache=cache, **CONSTANTS)
     plain = {key: CONSTANTS[key] for key in ("lam", "beta", "alpha", "eta", "xi")}
     yardstick = NumpyAlgorithm1(H, A, d, K, 4.0, **plain)
     plans, observes, off = np.zeros(2), np.zeros(2), 0.0
@@ -70,7 +70,7 @@ def compare(d: int, K: int, every: int, lifted: bool = False, cache: str = "floa
     return {"ours": ours, "yardstick": theirs, "ratio": theirs / ours, "off": off}
 
 
-def _plans(learner: DensePrimalDualLSVI, yardstick: NumpyAlgorithm1, repeats: int = 3):
+def _plans(learner, yardstick: NumpyAlgorithm1, repeats: int = 3):
     """CPU seconds of one plan of each, in turn, the least of a few; the learner ends up planned once."""
     gram = learner._state.gram
     q, pendings, stale = gram.q.copy(), gram.pendings.copy(), gram.stale.copy()

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.learners.base import Learner, register
+from noregret.learners.base import Learner
+from noregret.learners.registry import register
 
 
 class GrowingState(NamedTuple):

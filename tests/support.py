@@ -15,46 +15,17 @@ from noregret.runs.prepare import prepared
 from noregret.runs.streams import streams
 from noregret.runs.trial import TableTrial
 from noregret.store import RunKey
+from noregret.testing.cases import small, told
 from tests.reference import world as slow_world
 from tests.reference.algorithm1 import ReferenceAlgorithm1
+
+__all__ = ["CONSTANTS", "begin", "slow_curves", "slow_twin", "small", "told", "trial"]
 
 #: A setting in which little data already moves policies, duals and caps; the printed form, but for its truncation.
 CONSTANTS: dict[str, Any] = {
     "preset": "paper",
     "lam": 0.05, "beta": 0.4, "alpha": 3.0, "eta": 0.2, "xi": 2.5, "zeta": 0.0, "cap": "H-h+1", "lower_clip": True,
 }  # fmt: skip
-
-
-def small(
-    seed: int = 0, *, H: int = 3, S: int = 4, A: int = 3, m: int = 1, d: int | None = None, masked: bool = False,
-    by_next: bool = False, sparse: bool = False, **changes: Any,
-) -> TabularCMDP:  # fmt: skip
-    """A random problem; ``d`` gives it features, ``masked`` takes some actions away at some steps."""
-    rng = np.random.default_rng(seed)
-    P = rng.dirichlet(np.full(S, 0.7), size=(H, S, A))
-    if sparse:  # two successors a row, some of them one
-        P = np.where(np.arange(S) == rng.integers(S, size=(H, S, A, 1)), 0.7, 0.0)
-        P += np.where(np.arange(S) == rng.integers(S, size=(H, S, A, 1)), 0.3, 0.0)
-    last = (S,) if by_next else ()
-    given: dict[str, Any] = {
-        "P": P, "r": rng.random((H, S, A, *last)), "g": rng.random((m, H, S, A, *last)), "b": np.full(m, 0.3 * H),
-        "mu": rng.dirichlet(np.ones(S)), "name": "small",
-    }  # fmt: skip
-    if d is not None:
-        phi = rng.normal(size=(S, A, d))
-        given["features"] = phi / np.linalg.norm(phi, axis=2, keepdims=True) * rng.uniform(0.2, 1.0, size=(S, A, 1))
-    if masked:
-        available = rng.random((H, S, A)) < 0.6
-        available[..., 0] |= ~available.any(axis=2)
-        given["available"] = available
-    return TabularCMDP(**(given | changes))
-
-
-def told(name: str, problem: TabularCMDP) -> dict[str, Any]:
-    """What a learner must be told beyond the spec; the safe policy need not be safe for these tests."""
-    safe = problem.available / problem.available.sum(axis=2, keepdims=True)
-    knowledge = {"reward": problem.r, "utilities": problem.g, "safe_policy": safe}
-    return {key: knowledge[key] for key in learners.get(name).told}
 
 
 def trial(

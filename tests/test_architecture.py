@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,21 @@ def test_layers() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 broken" in done.stdout
+
+
+def test_the_page_on_design_lists_the_layers() -> None:
+    layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+    rooms = [{room.strip().removeprefix("noregret.") for room in re.split("[|:]", layer)} for layer in layers]
+    rows = re.findall(r"^\| \d+ \| (.*?) \|", (ROOT / "docs" / "design.md").read_text(), re.MULTILINE)
+    assert [set(re.findall(r"`(\w+)`", row)) for row in rows] == rooms and len(rooms) <= 10
+
+
+def test_rooms_not_modules() -> None:
+    """Few modules at the top; every folder says what lives there."""
+    top = [path.name for path in PACKAGE.glob("*.py") if not path.name.startswith("__")]
+    assert len(top) <= 8, top
+    for path in PACKAGE.rglob("__init__.py"):
+        assert path.parent == PACKAGE or len(path.read_text().split('"""')[1]) > 40, f"{path.parent.name} says too little"
 
 
 def test_every_line_of_algorithm_1_is_marked() -> None:

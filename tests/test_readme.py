@@ -39,16 +39,3 @@ def test_constraints_pin_versions_and_name_no_index() -> None:
     lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line) for line in lines)
     assert {"numpy", "scipy", "numba", "pytest"} <= {line.split("==")[0] for line in lines}
-
-
-def test_the_new_learner_of_the_docs_runs(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "new-learner.md").read_text(), flags=re.DOTALL)
-    (tmp_path / "my_module.py").write_text(code)
-    script = (
-        "import noregret as nr, my_module; p = nr.problems.load('random:seed=1');"
-        "r = nr.run(p, 'myopic', episodes=400, trials=2, bonus=0.5); u = nr.run(p, 'uniform', episodes=400, trials=1);"
-        "print(r.complete, r.constants, (r.regret[:, -1] < u.regret[0, -1]).all())"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "True {'bonus': 0.5} True"

@@ -5,7 +5,8 @@
     problem = nr.problems.load("job-scheduling")
     result = nr.run(problem, "primal-dual-lsvi", episodes=10_000)
 
-Names are imported when they are first used, so that ``import noregret`` costs nothing.
+Names are imported when they are first used, so that ``import noregret`` costs nothing. With Gymnasium, it registers every
+problem as an environment: ``gymnasium.make("noregret/JobScheduling-v0")``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from noregret.gym.registration import register_with_gymnasium
+
 __version__ = "0.1.0"
+
+#: The learner where none is named: Algorithm 1.
+DEFAULT_LEARNER = "primal-dual-lsvi"
 
 _HOME = {
     "Agent": "agent",
@@ -85,3 +91,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
+
+
+register_with_gymnasium()

@@ -34,6 +34,24 @@ class NumericalError(NoRegretError):
     """A number of a run stopped being finite; the message names episode, step and quantity."""
 
 
+def printable(text: str) -> str:
+    r"""The text with control characters written out, so that a terminal shows them and does not obey them.
+
+    >>> printable("red: \x1b[31m")
+    'red: \\x1b[31m'
+    """
+    return "".join(letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1] for letter in text)
+
+
+def shown(value: object, most: int = 80) -> str:
+    """A value as an error message shows it: its repr, cut to ``most`` letters."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        text = "a number of thousands of digits"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def one_line(error: BaseException) -> str:
     """What an error says, with its kind in front unless noregret raised it on purpose."""
     return str(error) if isinstance(error, NoRegretError) else f"{type(error).__name__}: {error}"

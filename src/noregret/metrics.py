@@ -77,6 +77,15 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
+def count(n: int, what: str) -> str:
+    """How many of something, in words.
+
+    >>> count(1, "trial"), count(2000, "episode")
+    ('1 trial', '2,000 episodes')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def swings(curve: ArrayLike, size: float) -> int:
     """How often a curve turns back, by more than ``size`` from the furthest point it reached since the last turn.
 

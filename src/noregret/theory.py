@@ -27,11 +27,11 @@ any other. And T always means KH.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, Literal, NamedTuple, SupportsIndex
+from typing import Any, Literal, NamedTuple
 
+from noregret._system.checks import integer
 from noregret.errors import InputError, unknown_name
 
 AlphaRule = Literal["alg1", "text", "experiment"]
@@ -320,14 +320,8 @@ def _softmax_term(xi: float, H: int) -> float:
 # --- validation: each function returns the value or names it -------------------------------------------------------
 
 
-def _count(name: str, value: SupportsIndex) -> int:
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = 0
-    if count < 1 or isinstance(value, bool):
-        raise InputError(f"{name} is {value!r}; expected an integer, at least 1")
-    return count
+def _count(name: str, value: int) -> int:
+    return integer(name, value, 1)
 
 
 def _log_actions(A: int) -> float:

@@ -17,7 +17,7 @@ from noregret.gym import Objectives, World, env_id, make_env, sample_states
 from noregret.kernels import world as worlds
 from noregret.problems import load, names
 
-ALL = [*names(), *names(continuous=True)]
+ALL = names()
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -13,11 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noregret import oracle
-from noregret.features import one_hot
-from noregret.kernels import gram as grams
+from noregret.features import OneHot, one_hot
 from noregret.kernels import world as worlds
+from noregret.kernels.gram.base import Tables, estimate, everyone, learn
+from noregret.kernels.gram.one_hot import one_hot_gram
+from noregret.kernels.gram.table import learn_row, table_gram
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_step
+from noregret.learners.parts.rule import assemble, no_dual
+from noregret.learners.presets import Constants
+from noregret.problems.continuous import ContinuousSpec
 from tests.reference import world as slow_world
 from tests.reference.algorithm1 import softmax
 from tests.support import small
@@ -95,8 +100,7 @@ def run_soft_max(Q: np.ndarray, Y: np.ndarray, alpha: float, available: np.ndarr
     """Policy (S,A) and V (J,S) of one step for Q (J,S,A)."""
     J, S, A = Q.shape
     policy, V = np.full((1, S, A), np.nan), np.full((2, J, S), np.nan)
-    active = np.arange(S, dtype=np.uint32)[None]
-    soft_max(Q[None].copy(), 0, active, S, Y, alpha, available[None], policy, V)
+    soft_max(everyone(S), 0, Tables(Q[None].copy(), V, policy, available[None], np.zeros((1, J))), Y, alpha)
     return policy[0], V[0]
 
 
@@ -208,7 +212,7 @@ def test_estimate_matches_a_fresh_solve(kind: str, J: int, floor: float, cap: fl
     H, S, A, lam, beta = 2, 4, 3, 0.1, 0.3
     rng = np.random.default_rng(J)
     phi = one_hot(S, A) if kind != "table" else rng.normal(size=(S, A, 3)) / 2
-    gram: Any = grams.one_hot_gram(H, S, A, J, lam) if kind == "one-hot" else grams.table_gram(phi, H, J, lam)
+    gram: Any = one_hot_gram(H, S, A, J, lam) if kind == "one-hot" else table_gram(phi, H, J, lam)
     V = np.zeros((H + 1, J, S))
     V[:H] = rng.uniform(0, 2, size=(H, J, S))
     data = random_episodes(rng, 40, H, S, A, J)
@@ -216,22 +220,23 @@ def test_estimate_matches_a_fresh_solve(kind: str, J: int, floor: float, cap: fl
         if k % 8 == 0:
             for h in range(H):
                 Q = np.full((H, J, S, A), min(beta / np.sqrt(lam), cap))  # what a state never visited keeps
-                grams.estimate(gram, h, V, beta, floor, cap, Q)
+                tables = Tables(Q, V, np.zeros((H, S, A)), np.ones((H, S, A), bool), np.zeros((1, J)))
+                estimate(gram, h, tables, beta, (floor, cap))
                 np.testing.assert_allclose(
                     Q[h], literal_estimate(phi, data[:k], h, V[h + 1], lam, beta, floor, cap), atol=1e-11
                 )
-        grams.learn(gram, x, a, o)
+        learn(gram, x, a, o)
 
 
 def test_one_hot_features_give_counts() -> None:
     H, S, A, J = 2, 3, 2, 2
     rng = np.random.default_rng(0)
     data = random_episodes(rng, 50, H, S, A, J)
-    gram, table = grams.one_hot_gram(H, S, A, J, 0.5), grams.table_gram(one_hot(S, A), H, J, 0.5)
+    gram, table = one_hot_gram(H, S, A, J, 0.5), table_gram(one_hot(S, A), H, J, 0.5)
     visits, led = np.zeros((H, S, A)), np.zeros((H, S, A, S))
     for x, a, o in data:
-        grams.learn(gram, x, a, o)
-        grams.learn(table, x, a, o)
+        learn(gram, x, a, o)
+        learn(table, x, a, o)
         for h in range(H):
             visits[h, x[h], a[h]] += 1
             led[h, x[h], a[h], x[h + 1]] += 1
@@ -251,7 +256,7 @@ def test_one_hot_features_give_counts() -> None:
 @numba.njit
 def learn_rows(gram: Any, s: Any, a: Any, observed: Any, s_next: Any) -> None:
     for k in range(len(s)):
-        grams.learn_row(gram, 0, s[k], a[k], observed, s_next[k])
+        learn_row(gram, 0, s[k], a[k], observed, s_next[k])
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3])
@@ -263,7 +268,7 @@ def test_inverse_and_norms_do_not_drift(spread: float) -> None:
     phi = rng.normal(size=(S, A, d)) * spread
     phi[..., 0] = 0.9  # nearly one direction when the spread is small
     phi /= np.maximum(np.linalg.norm(phi, axis=2, keepdims=True), 1.0)
-    gram = grams.table_gram(phi, 1, 2, 1e-4)
+    gram = table_gram(phi, 1, 2, 1e-4)
     learn_rows(gram, rng.integers(S, size=n), rng.integers(A, size=n), rng.random((1, 2)), rng.integers(S, size=n))
     assert gram.visits[0] == n
     inverse = np.linalg.inv(gram.Lambda[0])
@@ -277,9 +282,9 @@ def test_inverse_and_norms_do_not_drift(spread: float) -> None:
 def test_lambda_is_at_least_the_ridge(seed: int, lam: float, n: int) -> None:
     rng = np.random.default_rng(seed)
     phi = rng.normal(size=(3, 2, 3)) / 3
-    gram = grams.table_gram(phi, 1, 2, lam)
+    gram = table_gram(phi, 1, 2, lam)
     for x, a, o in random_episodes(rng, n, 1, 3, 2, 2):
-        grams.learn(gram, x, a, o)
+        learn(gram, x, a, o)
     assert np.linalg.eigvalsh(gram.Lambda[0]).min() >= lam * (1 - 1e-9)
     assert np.linalg.eigvalsh(gram.Lambda_inv[0]).max() <= 1 / lam * (1 + 1e-9)
     assert (gram.norm[0] <= np.linalg.norm(phi, axis=2).ravel() / np.sqrt(lam) * (1 + 1e-9)).all()
@@ -292,8 +297,10 @@ def test_lambda_is_at_least_the_ridge(seed: int, lam: float, n: int) -> None:
     Y=st.floats(0, 5), b=st.floats(-10, 10), V=st.floats(-10, 10), eta=st.floats(0, 10), xi=st.floats(0, 5)
 )  # fmt: skip
 def test_the_dual_stays_between_zero_and_its_cap(Y: float, b: float, V: float, eta: float, xi: float) -> None:
-    duals, values = np.array([min(Y, xi)]), np.zeros((2, 2, 3))
-    values[0, 1, 2] = V
-    dual_step(duals, np.array([b]), values, 2, eta, xi)
-    assert 0.0 <= duals[0] <= xi
-    assert duals[0] == pytest.approx(np.clip(min(Y, xi) + eta * (b - V), 0.0, xi), abs=1e-12)
+    dual, values = no_dual(1), np.zeros((2, 2, 3))
+    dual.Y[0], values[0, 1, 2] = min(Y, xi), V
+    rule = assemble(Constants(lam=1.0, beta=0.0, alpha=1.0, eta=eta, xi=xi), ContinuousSpec(1, [b], OneHot(1, 1)))
+    dual_step(dual, rule, values, 2, 1.0)
+    assert 0.0 <= dual.Y[0] <= xi
+    assert dual.k[0] == 1
+    assert dual.Y[0] == pytest.approx(np.clip(min(Y, xi) + eta * (b - V), 0.0, xi), abs=1e-12)

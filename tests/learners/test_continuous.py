@@ -10,7 +10,11 @@ import pytest
 
 from noregret import NoRegretError, learners, problems
 from noregret.features import Fourier, Joint, OneHot, Table
-from noregret.kernels import dense
+from noregret.kernels.gram import dense
+from noregret.kernels.gram.stream import tiles
+from noregret.learners.parts.rule import assemble
+from noregret.learners.presets import Constants
+from noregret.learners.primal_dual_lsvi import backward
 from noregret.problems.continuous import ContinuousSpec
 from tests.reference.algorithm1 import ReferenceAlgorithm1
 from tests.reference.dense import ReferenceDense
@@ -122,6 +126,57 @@ def test_every_option_of_a_preset_is_that_of_the_tabular_learner(preset):
         dense_one.observe(x, a, r, g)
         np.testing.assert_allclose(dense_one.dual, finite.dual, atol=1e-7)
     assert preset != "practical" or dense_one.J == 5
+
+
+def test_the_pessimistic_dual_estimate_is_that_of_the_tabular_learner():
+    p = problems.load("random:m=2")
+    options = {"dual_estimate": "pessimistic", "pessimism": 0.6, "episodes": 100}
+    finite = learners.make("primal-dual-lsvi", p.spec, **options)
+    dense_one = learners.make("primal-dual-lsvi", ContinuousSpec(p.horizon, p.b, OneHot(p.n_states, p.n_actions)), **options)
+    plain = learners.make("primal-dual-lsvi", p.spec, episodes=100, dual_estimate="optimistic")
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        x, a = rng.integers(p.n_states, size=p.horizon + 1), rng.integers(p.n_actions, size=p.horizon)
+        r, g = rng.random(p.horizon), rng.random((2, p.horizon))
+        for learner in (finite, dense_one, plain):
+            learner.plan()
+            learner.observe(x, a, r, g)
+        np.testing.assert_allclose(dense_one.dual, finite.dual, atol=1e-7)
+    assert (finite.dual > plain.dual + 0.1).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"safe_policy": np.ones((H, 2, A))}, "safe_policy is given; expected none where states are vectors"),
+        ({"rounding": 0.1}, "rounding is given; expected none where states are vectors"),
+        ({"restart": "doubling"}, "restart and xi 'estimate' are for finite states"),
+        ({"xi": "estimate"}, "restart and xi 'estimate' are for finite states"),
+        ({"preset": "safe"}, "preset of primal-dual-lsvi"),
+    ],
+)
+def test_what_needs_finite_states_is_refused(options, message):
+    with pytest.raises(NoRegretError, match=message):
+        make(**options)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("gram.slot", 10**6), ("gram.slots", 10**6), ("gram.counts", 10**6), ("gram.pendings", 10**6),
+        ("gram.pending_block", 7),
+        ("gram.visits", -1), ("counters", -1), ("Y", np.nan), ("gram.Lambda", np.nan), ("gram.w", np.nan),
+    ],
+)  # fmt: skip
+def test_a_state_that_would_lead_out_of_the_tables_is_refused_whole(key, value):
+    learner = make(replan="doubling")
+    for x, a, seen in episodes(12, 1):
+        learner.observe(x, a, seen[:, 0], seen[:, 1])
+    before = learner.state()
+    with pytest.raises(NoRegretError, match="expected"):
+        learner.restore(before | {key: np.full_like(before[key], value)})
+    for name, array in learner.state().items():
+        np.testing.assert_array_equal(array, before[name])
 
 
 def test_tables_and_one_hot_give_the_same_plan():
@@ -261,26 +316,26 @@ def test_merging_changes_q_by_no_more_than_is_stated(alpha):
 
 
 @numba.njit
-def _many(gram, phi, n, beta, cap, Y, observed, bonus):
+def _many(gram, phi, n, rule, tables, Y, observed):
     for k in range(n):
         dense.visit(gram, 1, phi[k % len(phi)], 0, observed)
-        dense.backward(gram, beta, -1.0, 5.0, 0.0, cap, Y, bonus)
+        backward(gram, tables, rule, Y, 5.0)
 
 
 @pytest.mark.slow
 def test_norms_do_not_drift_in_a_million_updates_with_a_tiny_ridge():
     rng = np.random.default_rng(0)
     p, lam = 4, 1e-4
-    gram = dense.dense_gram(2, 1, 2, 1, 1, 1, p, lam, 16, 1, False, np.float64)
+    gram = dense.dense_gram(dense.Sizes(H=2, A=1, J=2, m=1, rows=1, blocks=1, width=p), lam, 16)
     phi = rng.normal(size=(997, p)) * [1, 1, 1, 1e-2]  # one direction hardly ever seen
     phi /= np.linalg.norm(phi, axis=1, keepdims=True)
     rows = rng.normal(size=(16, 1, p))
     rows /= np.linalg.norm(rows, axis=2, keepdims=True)
     for row in rows:
-        dense.keep(gram, 1, row, 1)
-    beta, cap = np.full(2, 0.1), np.array([2.0, 1.0])
+        dense.keep(gram, 1, row)
+    rule = assemble(Constants(lam, 0.1, 5.0, 0.0, 1.0, cap="H-h+1", lower_clip=True), ContinuousSpec(2, [0.0], OneHot(1, 1)))
     n = 1_000_000
-    _many(gram, phi, n - 1, beta, cap, np.zeros(1), np.full(2, 0.5), np.zeros((2, 2)))  # one short of a refresh
+    _many(gram, phi, n - 1, rule, tiles(gram, np.zeros((2, 2))), np.zeros(1), np.full(2, 0.5))  # one short of a refresh
     Lambda = lam * np.eye(p) + sum((n - 1 - i + 996) // 997 * np.outer(f, f) for i, f in enumerate(phi))
     np.testing.assert_allclose(gram.Lambda[1, 0], Lambda, rtol=1e-9)
     want = np.einsum("nrp,pq,nrq->n", rows, np.linalg.inv(Lambda), rows)

@@ -126,10 +126,10 @@ def test_theory_moves_alpha_and_eta_with_the_estimated_cap() -> None:
     learner = make("primal-dual-lsvi", problem.spec, episodes=100, preset="theory", xi="estimate")
     learner.plan()
     learner.observe([0, 1, 1], [0, 1], [0.0, 0.0], [[0.0, 0.0]])
-    xi, state = learner.notes()["xi"], learner._state
+    xi, rule = learner.notes()["xi"], learner._state.rule
     assert xi < learner.constants["xi"]
-    assert state.eta[0] == pytest.approx(nr.theory.eta(xi=xi, K=100, H=2))
-    assert state.alpha[0] == pytest.approx(nr.theory.alpha_alg1(A=2, K=100, H=2, xi=xi))
+    assert rule.eta[0] == pytest.approx(nr.theory.eta(xi=xi, K=100, H=2))
+    assert rule.alpha[0] == pytest.approx(nr.theory.alpha_alg1(A=2, K=100, H=2, xi=xi))
 
 
 def test_the_tightening_of_theorem_2() -> None:

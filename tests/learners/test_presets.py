@@ -12,7 +12,7 @@ import pytest
 import noregret as nr
 from noregret.errors import InputError
 from noregret.features import OneHot
-from noregret.learners import base, presets
+from noregret.learners import presets
 from noregret.problems.continuous import ContinuousSpec
 from tests.support import small, told
 
@@ -38,13 +38,14 @@ def finite(name: str, preset: str, gap: float | None, given: dict[str, Any]) -> 
 def dense(name: str, preset: str, gap: float | None, given: dict[str, Any]) -> Any:
     spec = ContinuousSpec(3, np.array([1.0]), OneHot(4, 2))
     made = nr.learners.make(name, spec, episodes=K, preset=preset, slater_gap=gap, **given)
-    kept = ("beta", "alpha", "eta", "xi", "damping", "alpha_anytime", "eta_anytime", "span_floor", "b", "cap", "floor", "lam")
-    return made, {key: everything(getattr(made, key)) for key in kept}
+    return made, everything(made.rule) | {"lam": made.lam}
 
 
 OURS = [name for name in nr.learners.names() if nr.learners.get(name).__module__.startswith("noregret.")]
 CASES = [(finite, name, preset) for name in OURS for preset in nr.learners.get(name).presets]
-CASES += [(dense, name, preset) for name in ("primal-dual-lsvi", "lsvi-ucb") for preset in base.get_continuous(name).presets]
+CASES += [
+    (dense, name, preset) for name in ("primal-dual-lsvi", "lsvi-ucb") for preset in nr.learners.get(name).vectors.presets
+]
 
 
 @pytest.mark.parametrize(("make", "name", "preset"), CASES)

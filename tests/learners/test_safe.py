@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import noregret as nr
 from noregret.errors import InputError
-from noregret.kernels.certificate import counted_values, coupled_share, no_evidence, weigh
+from noregret.kernels.certificate import certified, counted_values, coupled_share, weigh
 from noregret.learners import make
 from noregret.problems.base import TabularCMDP
 from noregret.runs.streams import streams
@@ -70,24 +70,25 @@ def test_the_bounds_are_below_the_truth_all_along(m: int) -> None:
     other = np.random.default_rng(1).dirichlet(np.ones(A), (H, S))
     V_safe = nr.evaluate(problem, safe)[1]
     learner = make("primal-dual-lsvi", problem.spec, episodes=3000, preset="safe", safe_policy=safe, p=0.1)
-    state, (world, own) = learner._state, streams(5, 0)
+    one, gram, (world, own) = learner._state.safety, learner._state.gram, streams(5, 0)
+    cap = learner._state.rule.cap
     for k in range(3000):
         policy = learner.plan().policy
         if k % 10 == 0:
-            assert (state.evidence.least <= V_safe + 1e-12).all()
+            assert (one.least <= V_safe + 1e-12).all()
             for share in (0.0, 0.4, 1.0):
-                counted_values(state.evidence, state.inner.gram, safe, other, share, state.inner.cap)
+                counted_values(one, gram, other, share, cap)
                 truth = nr.evaluate(problem, (1 - share) * safe + share * other)[1]
-                assert (problem.mu @ state.evidence.V[0, 1:].T <= truth + 1e-12).all()
+                assert (problem.mu @ one.V[0, 1:].T <= truth + 1e-12).all()
         learner.observe(*play(problem, policy, world.random(width(problem)), own.random(H)))
-    assert (state.evidence.least > 0.8 * V_safe).all()
-    counted_values(state.evidence, state.inner.gram, safe, safe, 0.0, state.inner.cap)
-    assert (problem.mu @ state.evidence.V[0, 1:].T > 0.0).any()
+    assert (one.least > 0.8 * V_safe).all()
+    counted_values(one, gram, safe, 0.0, cap)
+    assert (problem.mu @ one.V[0, 1:].T > 0.0).any()
 
 
 def test_the_constants_of_the_certificate_are_those_of_its_formulas() -> None:
     """H=4, S=5, A=3, m=1, K=1000, p=0.01: L = ln(2·2·60·1000/0.01) = ln(24 000 000) = 16.993564."""
-    one = no_evidence((4, 5, 3, 1), 1000, 0.01, 0.0, True)
+    one = certified(np.ones((4, 5, 3)), small(H=4, S=5, A=3).spec, 1000, 0.01, (0.0, True))
     assert one.log == pytest.approx(5.29831736655)  # ln 200
     assert one.noise == pytest.approx(2.914924046, rel=1e-9)  # √(16.993564/2)
     assert one.width == pytest.approx(3.198382426, rel=1e-9)  # √((3.465736 + 16.993564)/2)
@@ -106,15 +107,18 @@ def test_the_bound_of_the_safe_policy_by_hand() -> None:
 
     After a thousand of them the variance term is 0 as μ̂ = ½ = X, so that μ ≥ ½ − log/(½·1000), times 2H.
     """
-    one, safe = no_evidence((1, 1, 1, 1), 1000, 0.2, 0.0, True), np.ones((1, 1, 1))
-    args = safe, safe, 0.0, np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones((1, 2))
+    safe = np.ones((1, 1, 1))
+    one = certified(safe, small(H=1, S=1, A=1).spec, 1000, 0.2, (0.0, True))
+    one.share[0] = 0.0
+    args = safe, np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones((1, 2))
     weigh(one, *args)
     assert one.least[0] == 0.0
     for _ in range(999):
         weigh(one, *args)
     assert one.least[0] == pytest.approx(2 * (0.5 - np.log(10.0) / one.sums[0, 0])) and one.sums[0, 0] <= 500.0
     before = one.sums.copy()
-    weigh(one, safe, safe, 0.6, *args[3:])  # too much of another policy: the episode does not count
+    one.share[0] = 0.6
+    weigh(one, *args)  # too much of another policy: the episode does not count
     np.testing.assert_array_equal(one.sums, before)
 
 
@@ -140,4 +144,4 @@ def test_what_cannot_be_certified_is_refused() -> None:
 def test_with_features_only_the_safe_policys_own_returns_count() -> None:
     problem = small(4, d=3, b=[0.5])
     learner = make("primal-dual-lsvi", problem.spec, episodes=10, preset="safe", safe_policy=nr.oracle.safest(problem))
-    assert not learner._state.evidence.counted
+    assert not learner._state.safety.counted

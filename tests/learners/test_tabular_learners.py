@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from noregret.errors import InputError
 from noregret.kernels import box as boxes
 from noregret.kernels.dispatch import run_plan, run_update
 from noregret.kernels.empirical import empirical_model, learn_episode, radius
+from noregret.kernels.gram.base import everyone
 from noregret.kernels.mirror import mirror_step
 from noregret.problems.base import TabularCMDP
 from tests.reference import world
@@ -144,13 +145,13 @@ def test_the_optimistic_row_solves_its_linear_program(seed: int, visits: int, sc
     model, box = empirical_model(2, S, 1, 2), boxes.whole_box(2, S, 1)
     drawn = rng.choice(S, size=visits, p=rng.dirichlet(np.full(S, 0.5)))
     for y in drawn:
-        learn_episode(model, np.array([0, y, 0]), np.zeros(2, np.int64), np.zeros((2, 2)), 0.0, 0.0, 0.0)
-    boxes.set_box(box, model, 0, 0, 0, L, scale)
+        learn_episode(model, np.array([0, y, 0]), np.zeros(2, np.int64), np.zeros((2, 2)), (0.0, 0.0, 0.0))
+    boxes.set_box(box, model, (0, 0, 0), L, scale)
     V, Y = np.zeros((3, 2, S)), np.array([0.7])
     V[1] = rng.random((2, S)).round(1)  # ties happen
     Q = np.zeros((2, 2, S, 1))
     boxes.sort_next(box, 0, V, Y)
-    boxes.optimistic_step(box, model, 0, V, 0.0, np.inf, Q)
+    boxes.optimistic_step(box, model, 0, V, (0.0, np.inf), Q)
     p_hat = np.bincount(drawn, minlength=S) / visits
     rho = scale * np.array([radius(p, float(visits), L) for p in p_hat])
     v = V[1, 0] + Y[0] * V[1, 1]
@@ -164,16 +165,23 @@ def test_radius_by_hand() -> None:
     assert radius(0.0, 2.0, 3.0) == pytest.approx(7.0, rel=1e-14)
 
 
+class Mirrored(NamedTuple):
+    Q: Any
+    policy: Any
+    logits: Any
+    available: Any
+
+
 def test_the_mirror_step_forgets_no_action() -> None:
     """Probabilities far below the smallest float come back when the signs turn; mixing keeps them at θ/A at least."""
     Q = np.zeros((1, 2, 1, 3))
-    active, available = np.zeros((1, 1), np.uint32), np.array([[[True, True, False]]])
+    available = np.array([[[True, True, False]]])
     for theta in (0.0, 0.01):
         policy, logits, literal = np.array([[[0.5, 0.5, 0.0]]]), np.zeros((1, 1, 3)), np.array([0.5, 0.5])
         for sign in (1.0, -1.0):
             Q[0, 0, 0] = [sign, 0.0, 50.0]
             for _ in range(1000):
-                mirror_step(logits, policy, Q, 0, active, 1, np.zeros(1), 1.0, theta, available)
+                mirror_step(everyone(1), 0, Mirrored(Q, policy, logits, available), np.zeros(1), 1.0, theta)
                 literal = ((1 - theta) * literal + theta / 2) * np.exp([sign, 0.0])
                 literal /= literal.sum()
             assert policy[0, 0, 2] == 0.0
@@ -205,7 +213,7 @@ def test_opt_dual_on_the_exact_model_finds_the_multiplier() -> None:
         model.successors[h, s, a] = len(seen)
         model.successor[h, s, a, : len(seen)] = seen
         model.times[h, s, a, : len(seen)] = N * problem.P[h, s, a, seen]
-        boxes.set_box(box, model, h, s, a, 1.0, 0.0)
+        boxes.set_box(box, model, (h, s, a), 1.0, 0.0)
     start = int(np.argmax(problem.mu))
     episode = (np.full(H + 1, start), np.zeros(H, np.int64), np.zeros((H, 2)))
     values, prices = np.zeros((K, 2)), np.zeros(K)

@@ -11,103 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
-from scipy.optimize import linprog
 from threadpoolctl import threadpool_limits
 
-from noregret.errors import InfeasibleError, InputError, OracleError
-from noregret.oracle import mixtures
-from noregret.oracle import tables as oracle
-from noregret.problems.base import Array, Constraint, TabularCMDP
-
-# --- worlds -------------------------------------------------------------------------------------------------------
-
-
-def job_scheduling(b: float = 4.0) -> TabularCMDP:
-    """Ten jobs at most, ten steps; sending is dear at steps 3..6, counted from 1, and work done is the utility."""
-    H, S, A = 10, 10, 2
-    P, g = np.zeros((H, S, A, S)), np.zeros((1, H, S, A, S))
-    for x in range(S):
-        P[:, x, 0, x] = 1.0
-        for done, chance in ((2, 0.8), (1, 0.1), (0, 0.1)):
-            P[:, x, 1, max(x - done, 0)] += chance
-        for y in range(x + 1):
-            g[0, :, x, :, y] = np.minimum(x - y, 2) / 2.0  # more than 2 jobs never leave at once
-    r = np.ones((H, S, A))
-    r[:, :, 1] = 0.8
-    r[2:6, :, 1] = 0.1
-    return TabularCMDP(P, r, g, b, 9, name="jobs")
-
-
-def random_problem(
-    seed: int,
-    m: int,
-    *,
-    shape: tuple[int, int, int] = (4, 4, 3),
-    masks: bool = False,
-    by_next: bool = False,
-    start: bool = False,
-    level: float | None = None,
-) -> TabularCMDP:
-    """A random world whose thresholds a random policy meets, or at ``level`` of each reachable range."""
-    rng = np.random.default_rng(seed)
-    H, S, A = shape
-    tail = (S,) if by_next else ()
-    available = rng.random((H, S, A)) < 0.6
-    available[..., 0] |= ~available.any(axis=2)
-    problem = TabularCMDP(
-        rng.dirichlet(np.full(S, 0.5), size=(H, S, A)),
-        rng.random((H, S, A, *tail)),
-        rng.random((m, H, S, A, *tail)),
-        np.zeros(m),
-        rng.dirichlet(np.ones(S)) if start else int(rng.integers(S)),
-        available=available if masks else None,
-    )
-    if level is not None:
-        low, high = oracle.reachable(problem).T
-        return problem.replace(b=low + level * (high - low))
-    policy = rng.random((H, S, A)) ** 4 * problem.available
-    return problem.replace(b=oracle.evaluate(problem, policy / policy.sum(axis=2, keepdims=True))[1])
-
-
-def monolithic(problem: TabularCMDP, b: Array) -> tuple[float, float]:
-    """V* and the Slater gap by one linear program over all occupancies."""
-    H, S, A = problem.r.shape
-    n = S * A
-    leave = sparse.kron(sparse.eye(S), np.ones((1, A)))
-    blocks: list[list[Any]] = [[None] * H for _ in range(H)]
-    for h in range(H):
-        blocks[h][h] = leave
-        if h:
-            blocks[h][h - 1] = sparse.csr_matrix(-problem.P[h - 1].reshape(n, S).T)
-    flow = sparse.bmat(blocks, format="csr")
-    inflow = np.zeros(H * S)
-    inflow[:S] = problem.mu
-    G = problem.g.reshape(len(b), -1)
-    bounds = [(0.0, None if ok else 0.0) for ok in problem.available.ravel()]
-    best = linprog(-problem.r.ravel(), -G, -b, flow, inflow, bounds, method="highs", options=mixtures.HIGHS)
-    assert best.status == 0, best.message
-    flow_t = sparse.hstack([flow, sparse.csr_matrix((H * S, 1))], format="csr")
-    G_t = np.column_stack([-G, np.ones(len(b))])
-    bounds.append((None, None))
-    slack = linprog(np.append(np.zeros(H * n), -1.0), G_t, -b, flow_t, inflow, bounds, method="highs", options=mixtures.HIGHS)
-    assert slack.status == 0, slack.message
-    return -best.fun, -slack.fun
-
-
-def recursion(problem: TabularCMDP, policy: Array, values: Array) -> float:
-    """The value of a policy by the textbook backward recursion, one state at a time."""
-    H, S, A = problem.r.shape
-    V = np.zeros(S)
-    for h in reversed(range(H)):
-        V = np.array([sum(policy[h, s, a] * (values[h, s, a] + problem.P[h, s, a] @ V) for a in range(A)) for s in range(S)])
-    return float(problem.mu @ V)
-
-
-def two_armed(b: float, **options: Any) -> TabularCMDP:
-    """One step, one state: arm 0 has reward 1 and utility 0, arm 1 reward 0 and utility 1."""
-    return TabularCMDP(np.ones((1, 1, 2, 1)), [[[1.0, 0.0]]], [[[0.0, 1.0]]], b, 0, **options)
-
+from noregret import oracle, problems
+from noregret.errors import InfeasibleError, InputError
+from noregret.oracle import base, columns, mixtures, tables
+from noregret.problems.base import TabularCMDP
+from tests.oracle.worlds import job_scheduling, monolithic, random_problem, recursion, two_armed
 
 # --- the optimum --------------------------------------------------------------------------------------------------
 
@@ -227,7 +137,7 @@ def test_thresholds_that_only_rounding_puts_out_of_reach() -> None:
 
 def test_the_master_tells_close_policies_apart() -> None:
     values = np.array([[2.986308739638862, 2.6277907914598164], [2.986309293474518, 2.6277907904843385]])
-    weights, dual, value = oracle._master(values, np.array([2.6277907914588163]), 1.0)
+    weights, dual, value = columns._master(values, np.array([2.6277907914588163]), 1.0)
     assert dual == pytest.approx([(values[1, 0] - values[0, 0]) / (values[0, 1] - values[1, 1])], rel=1e-6)
     assert weights @ values[:, 0] == pytest.approx(value, abs=1e-12)
 
@@ -237,7 +147,7 @@ def test_the_master_is_solved_where_one_way_of_calling_highs_gives_up() -> None:
     slack = [[2.0, 2.0, 1.0, 1.0, 0.0, 1.0, 0.0], [0.0] * 7, [1.0, 1.0, 1.0, 2.0, 0.0, 1.0, 0.0]]
     b = np.array([2.0, 4.0, 1.0])
     values = np.column_stack([V_r, np.transpose(slack) + b])
-    weights, dual, value = oracle._master(values, b - oracle.RELAX, 1.0)
+    weights, dual, value = columns._master(values, b - base.RELAX, 1.0)
     assert (value, weights @ values[:, 0]) == pytest.approx((5.0, 5.0))
     assert dual == pytest.approx(0.0)
 
@@ -353,121 +263,6 @@ def test_a_bad_policy_is_refused_by_its_entry(change: Any, message: str) -> None
         oracle.occupancy(problem, change(policy))
 
 
-# --- errors and warnings ------------------------------------------------------------------------------------------
-
-
-def test_infeasible_names_constraint_threshold_and_range() -> None:
-    with pytest.raises(InfeasibleError, match=r"'utility' asks for at least 5, .* utilities from 0 to 4.49979126"):
-        oracle.solve(job_scheduling(5.0))
-
-
-def cost_problem(limit: float) -> TabularCMDP:
-    """Two steps in one state; arm 0 pays 1 and costs 0.9, arm 1 pays nothing and costs 0.2."""
-    P, r, cost = np.ones((2, 1, 2, 1)), [[[1.0, 0.0]]] * 2, [[[0.9, 0.2]]] * 2
-    return TabularCMDP.with_constraints(P, r, [Constraint(cost, limit, "<=", "fuel")], 0)
-
-
-def test_a_cost_limit_is_described_as_a_cost() -> None:
-    assert oracle.solve(cost_problem(1.1)).value == pytest.approx(1.0)
-    with pytest.raises(InfeasibleError, match=r"'fuel' asks for at most 0.3, policies reach costs from 0.4 to 1.8$"):
-        oracle.solve(cost_problem(0.3))
-    with pytest.raises(InfeasibleError, match=r"tighten is 0.9, .*at most 1.1 \(tightened to 0.2\), .* from 0.4 to"):
-        oracle.solve(cost_problem(1.1), tighten=0.9)
-    with pytest.warns(UserWarning, match=r"'fuel' asks for at most 1.9, .* costs from 0.4 to 1.8: every policy meets"):
-        oracle.solve(cost_problem(1.9))
-
-
-def test_jointly_infeasible_constraints_are_said_to_be_so() -> None:
-    problem = two_armed(0.5).replace(g=[[[[0.0, 1.0]]], [[[1.0, 0.0]]]], b=[0.6, 0.6], constraint_names=(), senses=())
-    problem = problem.replace(constraint_names=("left", "right"))
-    with pytest.raises(InfeasibleError, match=r"alone but not all together, they miss by 0.1: 'left' .*'right' asks"):
-        oracle.solve(problem)
-    assert oracle.slater_gap(problem) == pytest.approx(-0.1)
-    with pytest.raises(InfeasibleError, match="no policy meets the constraints: 'right'"):
-        oracle.solve(problem.replace(b=[0.6, 1.2]))
-
-
-def test_tightening_up_to_the_slater_gap_and_no_further() -> None:
-    problem = job_scheduling()
-    gap = oracle.slater_gap(problem)
-    assert oracle.solve(problem, gap).V_g == pytest.approx([4.49979125515], abs=1e-9)
-    with pytest.raises(InfeasibleError, match=r"tighten is 0.5, beyond the Slater gap 0.4997\d*: .*\(tightened to 4.5\)"):
-        oracle.solve(problem, 0.5)
-
-
-@pytest.mark.parametrize(
-    ("tighten", "message"),
-    [
-        (-0.1, "at least 0"),
-        (np.nan, "finite"),
-        ([0.1, 0.1], r"shape \(2,\); expected a number or \(1,\)"),
-        ("x", "number"),
-    ],
-)
-def test_bad_tightening_is_refused(tighten: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        oracle.solve(job_scheduling(), tighten=tighten)
-
-
-@pytest.mark.parametrize("b", [0.0, -1.0])
-def test_a_constraint_that_cannot_bind_is_warned_about(b: float) -> None:
-    with pytest.warns(UserWarning, match=f"at least {b:g}, .*cannot bind"):
-        best = oracle.solve(job_scheduling(b))
-    assert (best.value, best.dual.tolist()) == (pytest.approx(10.0), [0.0])
-
-
-def test_a_constraint_that_can_bind_is_not_warned_about() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        best = oracle.solve(job_scheduling(0.001))
-    assert best.dual[0] > 0.0 and best.V_g[0] == pytest.approx(0.001)
-
-
-# --- the oracle's own checks --------------------------------------------------------------------------------------
-
-
-def test_a_wrong_dual_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = oracle._Pool.generate
-
-    def wrong(pool: Any, b: Array, reward: float) -> tuple[Array, Array]:
-        weights, dual = honest(pool, b, reward)
-        return weights, dual + 1e-6
-
-    monkeypatch.setattr(oracle._Pool, "generate", wrong)
-    with pytest.raises(OracleError, match="duality gap"):
-        oracle.solve(job_scheduling())
-
-
-def test_a_mixture_that_misses_the_threshold_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = oracle._Pool.generate
-
-    def wrong(pool: Any, b: Array, reward: float) -> tuple[Array, Array]:
-        return honest(pool, b - 1e-6, reward)
-
-    monkeypatch.setattr(oracle._Pool, "generate", wrong)
-    with pytest.raises(OracleError, match="misses a threshold by 1e-06"):
-        oracle.solve(job_scheduling())
-
-
-def test_an_evaluation_that_disagrees_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = oracle._forward
-    monkeypatch.setattr(oracle, "_forward", lambda problem, policy: honest(problem, policy) * (1 + 1e-6))
-    with pytest.raises(OracleError, match="off the mixture's values"):
-        oracle.solve(job_scheduling())
-
-
-def test_a_suboptimal_mixture_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = oracle._master
-
-    def lazy(values: Array, b: Array, reward: float) -> tuple[Array, Array, float]:
-        weights, Y, _ = honest(values, b, reward)
-        return weights, Y, np.inf  # claims to be done
-
-    monkeypatch.setattr(oracle, "_master", lazy)
-    with pytest.raises(OracleError, match="duality gap"):
-        oracle.solve(job_scheduling())
-
-
 # --- the rest -----------------------------------------------------------------------------------------------------
 
 
@@ -493,13 +288,12 @@ def test_results_are_read_only_and_the_problem_is_untouched() -> None:
 
 
 def test_importing_the_oracle_does_not_import_scipy() -> None:
-    lines = inspect.getsource(oracle).splitlines()
+    lines = [line for module in (base, columns, mixtures, tables) for line in inspect.getsource(module).splitlines()]
     assert not [line for line in lines if line.startswith(("import scipy", "from scipy"))]
 
 
 def test_the_safest_policy_of_the_queue_is_found() -> None:
     """Two constraints that bind each other: at the largest slack exactly one mixture is left."""
-    from noregret import problems
 
     queue = problems.load("queue")
     slack = oracle.evaluate(queue, oracle.safest(queue))[1] - queue.b

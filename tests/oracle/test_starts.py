@@ -13,7 +13,6 @@ import noregret as nr
 from noregret import oracle
 from noregret.kernels import world as worlds
 from noregret.learners import make
-from noregret.oracle import starts
 from noregret.runs.execute import Settings, execute
 from noregret.runs.streams import streams
 from noregret.runs.trial import TableTrial as Trial
@@ -49,7 +48,7 @@ def test_regret_per_start_is_the_literal_one(given: Any) -> None:
         assert len(set(states)) > 2
     else:
         states = np.resize(given, K).tolist()
-    begins = starts.resolve(problem, given)
+    begins = oracle.of(problem).starts(given)
     learner = make("primal-dual-lsvi", begins.problem.spec, episodes=K, **CONSTANTS)
     layout = worlds.compile_world(begins.problem)
     before = layout.start.copy()

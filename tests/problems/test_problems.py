@@ -51,7 +51,7 @@ STATED: dict[str, tuple[float, list[float], float]] = {
 
 
 def test_every_problem_states_its_optimum() -> None:
-    assert sorted(STATED) == names()
+    assert sorted(STATED) == names(continuous=False)
 
 
 @pytest.mark.parametrize("name", STATED)
@@ -121,26 +121,26 @@ def test_factories_name_their_problems_too() -> None:
         ("", "unknown problem ''"),
         ("qqqqqq", "(known: frozen-lake-4x4, "),
         ("random:sed=1", "parameter of problem 'random': 'sed'; did you mean 'seed'?"),
-        ("random:seed=x", "problem 'random': seed is 'x'; expected an integer"),
-        ("random:seed=1.0", "seed is '1.0'; expected an integer"),
+        ("random:seed=x", "problem 'random': seed is 'x'; expected a whole number"),
+        ("random:seed=1.0", "seed is '1.0'; expected a whole number"),
         ("random:fraction=half", "fraction is 'half'; expected a finite number"),
         ("random:fraction=inf", "fraction is 'inf'; expected a finite number"),
-        ("random:successors=all", "successors is 'all'; expected an integer or none"),
+        ("random:successors=all", "successors is 'all'; expected a whole number or none"),
         ("random:noise=gaussian", "noise is 'gaussian'; expected 'bernoulli' or none"),
         ("random:seed", "'seed' is not a parameter; expected key=value"),
         ("random:seed=", "'seed=' is not a parameter; expected key=value"),
         ("random:", "'' is not a parameter; expected key=value"),
         ("random:seed=1,", "'' is not a parameter; expected key=value"),
         ("random:seed=1,seed=2", "parameter 'seed' is given twice"),
-        ("random:seed=-1", "seed is -1; expected an integer at least 0"),
-        ("random:S=0", "S is 0; expected an integer at least 1"),
+        ("random:seed=-1", "seed is -1; expected a whole number, at least 0"),
+        ("random:S=0", "S is 0; expected a whole number, at least 1"),
         ("random:concentration=0", "concentration is 0.0; expected a number above 0"),
         ("random:fraction=1.5", "fraction is 1.5; expected a finite number at least 0 and at most 1"),
-        ("random:successors=6", "successors is 6; expected an integer from 1 to 5"),
-        ("job-scheduling:last_expensive=11", "last_expensive is 11; expected an integer from 1 to 10"),
-        ("job-scheduling:first_expensive=7", "first_expensive is 7; expected an integer from 1 to 6"),
+        ("random:successors=6", "successors is 6; expected a whole number from 1 to 5"),
+        ("job-scheduling:last_expensive=11", "last_expensive is 11; expected a whole number from 1 to 10"),
+        ("job-scheduling:first_expensive=7", "first_expensive is 7; expected a whole number from 1 to 6"),
         ("media-control:departure=2", "departure is 2.0; expected a finite number at least 0 and at most 1"),
-        ("grid-world:size=3", "size is 3; expected an integer at least 4"),
+        ("grid-world:size=3", "size is 3; expected a whole number, at least 4"),
     ],
 )
 def test_bad_texts_are_refused(text: str, message: str) -> None:
@@ -151,11 +151,11 @@ def test_bad_texts_are_refused(text: str, message: str) -> None:
 
 
 def test_wrong_types_from_python_are_refused() -> None:
-    with pytest.raises(InputError, match=r"S is 2\.5; expected an integer"):
+    with pytest.raises(InputError, match=r"S is 2\.5; expected a whole number"):
         random_tabular(S=2.5)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="b is 'many'; expected a number"):
         job_scheduling(b="many")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="seed is True; expected an integer"):
+    with pytest.raises(InputError, match="seed is True; expected a whole number"):
         random_tabular(seed=True)
     with pytest.raises(InputError, match="b is nan; expected a finite number"):
         job_scheduling(b=float("nan"))
@@ -411,7 +411,7 @@ def test_queue_tables() -> None:
     assert p.limits() == pytest.approx([6.0, 3.0])
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", names(continuous=False))
 def test_kernels_are_distributions_and_values_are_in_range(name: str) -> None:
     p = load(name)
     assert np.abs(p.P.sum(axis=3) - 1.0).max() < 1e-12
@@ -424,7 +424,7 @@ def test_kernels_are_distributions_and_values_are_in_range(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*(n for n in names() if n != "grid-world"), "random:m=2,noise=bernoulli", "grid-world:size=6"]
+    "name", [*(n for n in names(continuous=False) if n != "grid-world"), "random:m=2,noise=bernoulli", "grid-world:size=6"]
 )
 def test_saved_problems_come_back(name: str, tmp_path: Path) -> None:
     path = tmp_path / "problem.npz"

@@ -219,11 +219,9 @@ def test_the_memory_of_a_long_sweep_is_flat(tmp_path):
         "from noregret.runs.backends.job import Context\n"
         f"keys = [RunKey({SMALL!r}, 'primal-dual-lsvi', 1000, trial=i) for i in range(500)]\n"
         "rss = []\n"
-        "class Watch(s.Progress):\n"
-        "    def show(self, force=False):\n"
-        "        while len(rss) < self.done:\n"
-        "            rss.append(int(open('/proc/self/statm').read().split()[1]) * os.sysconf('SC_PAGESIZE'))\n"
-        "s.sweep(keys, Context(Store(sys.argv[1]), 2), progress=Watch(500, 500000, quiet=True))\n"
+        "def watch(key, ending):\n"
+        "    rss.append(int(open('/proc/self/statm').read().split()[1]) * os.sysconf('SC_PAGESIZE'))\n"
+        "s.schedule(keys, Context(Store(sys.argv[1]), 2), tell=watch)\n"
         "print(json.dumps(rss))\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "runs")]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import noregret as nr
+from noregret import oracle
 from noregret.features import Fourier
-from noregret.oracle import quadrature as linear_oracle
 from noregret.problems import LinearCMDP, TabularCMDP, load, names
 from noregret.problems.quadrature import Quadrature
 from noregret.runs.trial import LinearTrial
@@ -34,7 +34,7 @@ def tabular(problem: LinearCMDP, cells: int) -> TabularCMDP:
 
 
 def test_it_is_loaded_by_name_and_called_by_the_text_that_rebuilds_it():
-    assert names(continuous=True) == ["linear-continuous"] and "linear-continuous" not in names()
+    assert names(continuous=True) == ["linear-continuous"] and "linear-continuous" in names()
     assert TWO.name == "linear-continuous:seed=1,dims=2" and load(TWO.name).b == TWO.b
     assert TWO.state_dimension == 2 and TWO.features.dimension == ONE.features.dimension
     assert "R^2" in repr(TWO)
@@ -71,7 +71,7 @@ def test_the_simulator_draws_from_the_mixture():
 
 @pytest.mark.parametrize("problem", [ONE, TWO], ids=["R1", "R2"])
 def test_quadrature_agrees_with_play(problem):
-    V_r, V_g = linear_oracle.evaluate(problem, uniform)
+    V_r, V_g = oracle.evaluate(problem, uniform)
     rng, totals = np.random.default_rng(1), []
     for _ in range(1500):
         x, total = problem.start, np.zeros(2)
@@ -87,7 +87,7 @@ def test_quadrature_agrees_with_play(problem):
 @pytest.mark.parametrize("problem", [ONE, TWO, load("linear-continuous:m=2,seed=1,H=3")], ids=["R1", "R2", "m=2"])
 def test_the_oracle_is_that_of_the_grid_as_a_finite_problem(problem):
     cells = 40 if problem.state_dimension == 1 else 9
-    finite, optimum = nr.solve(tabular(problem, cells)), linear_oracle.solve(problem, cells=cells)
+    finite, optimum = nr.solve(tabular(problem, cells)), oracle.of(problem, cells=cells).solve()
     assert optimum.value == pytest.approx(finite.value, abs=1e-8)
     assert optimum.slater_gap == pytest.approx(finite.slater_gap, abs=1e-8)
     assert (optimum.V_g >= problem.b - 1e-8).all()
@@ -100,8 +100,8 @@ def test_the_oracle_is_that_of_the_grid_as_a_finite_problem(problem):
 
 def test_the_error_of_the_grid_is_stated_and_falls():
     for problem, cells, allowed in ((ONE, 1000, 1e-5), (TWO, 48, 2e-3)):
-        optimum = linear_oracle.solve(problem, cells=cells, check=True)
-        finer = linear_oracle.solve(problem, cells=2 * cells)
+        optimum = oracle.of(problem, cells=cells).solve(check=True)
+        finer = oracle.of(problem, cells=2 * cells).solve()
         assert 0 < optimum.error < allowed
         assert abs(finer.value - optimum.value) <= optimum.error and abs(finer.slater_gap - optimum.slater_gap) <= optimum.error
     tight = nr.solve(ONE, tighten=0.1)
@@ -115,23 +115,23 @@ def test_a_soft_max_policy_is_evaluated_as_exactly_as_the_grid_is_fine():
     trial = begin(ONE, episodes=300, record_every=300, alpha=1e4, preset="simple", beta=0.1, cells=100)
     trial.advance(300)
     learner = trial.learner
-    values = [np.append(*linear_oracle.evaluate(ONE, learner.plan(), cells=n)) for n in (250, 500, 1000, 8000)]
+    values = [np.append(*oracle.of(ONE, cells=n).evaluate(learner.plan())) for n in (250, 500, 1000, 8000)]
     off = [np.abs(V - values[-1]).max() for V in values[:-1]]
     assert off[0] < 2e-2 and off[2] < 4e-3 and off[2] < off[0]
     plan = learner.plan()
-    same = linear_oracle.evaluate(ONE, lambda h, x: plan.probabilities(h, x), cells=250)
+    same = oracle.of(ONE, cells=250).evaluate(lambda h, x: plan.probabilities(h, x))
     assert same[0] == pytest.approx(values[0][0])
 
 
 def test_regret_is_the_sum_of_the_exact_gaps_of_the_policies_played():
     K, seed = 30, 3
     result = nr.run(ONE, episodes=K, trials=2, seed=seed, record_every=1, cells=200, preset="simple", beta=0.1)
-    optimum = linear_oracle.solve(ONE, cells=200)
+    optimum = oracle.of(ONE, cells=200).solve()
     regret, lack = np.zeros(K), np.zeros(K)
     trial = begin(ONE, episodes=K, seed=seed, record_every=K, cells=200, preset="simple", beta=0.1)
     learner = trial.learner
     for k in range(K):
-        V_r, V_g = linear_oracle.evaluate(ONE, learner.plan(), cells=200)
+        V_r, V_g = oracle.of(ONE, cells=200).evaluate(learner.plan())
         regret[k], lack[k] = optimum.value - V_r, ONE.b[0] - V_g[0]
         trial.advance(1)
     np.testing.assert_allclose(result.regret[0], np.cumsum(regret), atol=1e-9)

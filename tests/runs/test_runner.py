@@ -20,7 +20,7 @@ import noregret as nr
 from noregret import learners, oracle
 from noregret._system.cores import available_cores
 from noregret.errors import InputError, NumericalError
-from noregret.learners.base import _learners
+from noregret.learners.registry import _learners
 from noregret.runs.streams import streams
 from noregret.runs.trial import TableTrial as Trial
 from tests import stranger

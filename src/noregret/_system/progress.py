@@ -60,10 +60,10 @@ def _terminal(total: int, notice: str) -> Iterator[Callable[[int, str], None]]:
     from rich import progress as bars
     from rich.console import Console
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False)
     if notice:
         console.print(notice)
-    words = bars.TextColumn("{task.fields[note]}")
+    words = bars.TextColumn("{task.fields[note]}", markup=False)
     with bars.Progress(bars.BarColumn(), bars.MofNCompleteColumn(), words, console=console, transient=True) as shown:
         task = shown.add_task("episodes", total=total, note=COMPILING)
         yield lambda done, note: shown.update(task, completed=done, note=note)

@@ -26,7 +26,7 @@ import numpy as np
 
 from noregret.agent.episodes import Episode
 from noregret.features import OneHot, Table, is_one_hot
-from noregret.learners.continuous import DensePrimalDualLSVI
+from noregret.learners.vectors import ContinuousLearner
 from noregret.problems.base import Array
 
 #: A bonus above this share of the cap is large; more than this share of such visits is too little data.
@@ -91,7 +91,7 @@ class Adequacy:
         )
 
 
-def assess(learner: DensePrimalDualLSVI, episodes: list[Episode]) -> Adequacy:
+def assess(learner: ContinuousLearner, episodes: list[Episode]) -> Adequacy:
     """Judge the fit of a learner by episodes it has not learned from."""
     spec, view = learner.spec, learner.current()
     H, J = spec.horizon, 1 + spec.n_constraints
@@ -119,7 +119,7 @@ def assess(learner: DensePrimalDualLSVI, episodes: list[Episode]) -> Adequacy:
             shared += (errors[group] * errors[near]).sum(axis=0)
             varied += ((targets[group] - targets.mean(axis=0)) ** 2).sum(axis=0)
             pairs += len(group)
-    gram = learner._state.gram
+    gram = learner.gram
     seen = gram.Lambda - learner.lam * np.eye(gram.Lambda.shape[2])
     eigenvalues = np.linalg.eigvalsh(seen) / np.maximum(gram.visits, 1)[:, None, None]
     rank = (eigenvalues > 1e-9).sum(axis=(1, 2))
@@ -131,7 +131,7 @@ def assess(learner: DensePrimalDualLSVI, episodes: list[Episode]) -> Adequacy:
     )  # fmt: skip
 
 
-def _place(learner: DensePrimalDualLSVI, episode: Episode, h: int) -> tuple[Array, int]:
+def _place(learner: ContinuousLearner, episode: Episode, h: int) -> tuple[Array, int]:
     a = int(episode.actions[h])
     return episode.rows[h, min(a, learner.map.rows - 1)], min(a, learner.map.blocks - 1)
 
@@ -140,7 +140,7 @@ def _one_hot(features: Any) -> bool:
     return isinstance(features, OneHot) or (isinstance(features, Table) and is_one_hot(features.table))
 
 
-def _target_and_fit(learner: DensePrimalDualLSVI, episode: Episode, h: int) -> tuple[Array, Array]:
+def _target_and_fit(learner: ContinuousLearner, episode: Episode, h: int) -> tuple[Array, Array]:
     """The target y of one visit and its fit ⟨w,φ⟩, the latter with what the ridge is known to take off it."""
     view, spec = learner.current(), learner.spec
     phi, block = _place(learner, episode, h)
@@ -148,7 +148,7 @@ def _target_and_fit(learner: DensePrimalDualLSVI, episode: Episode, h: int) -> t
     if h + 1 < len(episode.actions):
         y += view.at(h + 1, episode.rows[h + 1 : h + 2])[2][: len(y), 0]
     elif episode.terminated:
-        y += (spec.horizon - len(episode.actions)) * spec.absorbing  # type: ignore[attr-defined]
+        y += (spec.horizon - len(episode.actions)) * np.asarray(spec.absorbing)
     whole, term = phi.copy(), phi
     for _ in range(TERMS):
         term = learner.lam * (view.inverse[h, block] @ term)
@@ -156,6 +156,6 @@ def _target_and_fit(learner: DensePrimalDualLSVI, episode: Episode, h: int) -> t
     return y, np.asarray(view.w[h, : len(y), block] @ whole)
 
 
-def _norm(inverse: Array, episode: Episode, h: int, learner: DensePrimalDualLSVI) -> float:
+def _norm(inverse: Array, episode: Episode, h: int, learner: ContinuousLearner) -> float:
     phi, block = _place(learner, episode, h)
     return float(np.sqrt(max(phi @ inverse[block] @ phi, 0.0)))

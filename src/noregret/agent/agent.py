@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret import learners
+from noregret import DEFAULT_LEARNER, learners
 from noregret._system.interrupts import held
 from noregret._system.progress import bar
 from noregret.agent import adequacy
@@ -32,7 +32,7 @@ from noregret.gym import LinearEnv, Objectives, TabularEnv, World
 from noregret.gym.environments import as_environment, features_for, horizon_of
 from noregret.gym.world import plain
 from noregret.kernels.world import draw_action
-from noregret.learners.continuous import DensePrimalDualLSVI
+from noregret.learners.vectors import ContinuousLearner
 from noregret.metrics import Interval, mean_interval
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
@@ -119,7 +119,7 @@ class Agent:
     def __init__(
         self,
         env: Any,
-        learner: str = "primal-dual-lsvi",
+        learner: str = DEFAULT_LEARNER,
         *,
         features: Any = None,
         threshold: ArrayLike | None = None,
@@ -169,7 +169,7 @@ class Agent:
         self.total, self.learner_name, self.options = episodes, learner, options
         self.spec = ContinuousSpec(objectives.horizon, objectives.thresholds, features, objectives.names, objectives.absorbing)
         made = learners.make(learner, self.spec, episodes=episodes or FIRST_TOTAL, **options)
-        assert isinstance(made, DensePrimalDualLSVI)
+        assert isinstance(made, ContinuousLearner)
         self.learner = made
         self.rewards: list[float] = []
         self.values: list[Array] = []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from noregret.errors import InputError
 from noregret.gym.world import World
 from noregret.kernels.world import draw_action
-from noregret.learners.continuous import DensePrimalDualLSVI
+from noregret.learners.vectors import ContinuousLearner
 from noregret.problems.base import Array
 
 
@@ -26,7 +26,7 @@ class Episode(NamedTuple):
     terminated: bool
 
 
-def play(world: World, learner: DensePrimalDualLSVI, seed: int, uniforms: Array, deterministic: bool = False) -> Episode:
+def play(world: World, learner: ContinuousLearner, seed: int, uniforms: Array, deterministic: bool = False) -> Episode:
     """Play one episode; ``uniforms`` (H,) draw the actions. An error names the step and the value that was wrong."""
     objectives, view = world.objectives, learner.current()
     H, m = objectives.horizon, len(objectives.limits)

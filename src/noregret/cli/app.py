@@ -14,10 +14,11 @@ from typing import Annotated, Any, NoReturn, TextIO
 import typer
 from typer.core import TyperGroup
 
-from noregret.errors import NoRegretError
+from noregret._system.plugins import load_module
+from noregret.errors import NoRegretError, printable
 
 STOPPED = 130
-_DEBUG = "noregret.debug"
+_DEBUG, _IMPORT = "noregret.debug", "noregret.import"
 _UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or typer's own copy of it
 
 
@@ -25,11 +26,17 @@ class Commands(TyperGroup):
     """The group of all commands: ends each with the right exit code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take ``--debug`` from anywhere in the line."""
-        own = args[: args.index("--")] if "--" in args else args
-        ctx.meta[_DEBUG] = "--debug" in own
-        rest = [arg for arg in own if arg != "--debug"] + args[len(own) :]
-        return super().parse_args(ctx, rest)
+        """Take ``--debug`` and ``--import MODULE`` from anywhere in the line."""
+        own, rest = args[: args.index("--")] if "--" in args else args, list[str]()
+        ctx.meta[_DEBUG], ctx.meta[_IMPORT] = "--debug" in own, []
+        words = iter(own)
+        for word in words:
+            option, equals, value = word.partition("=")
+            if option == "--import":
+                ctx.meta[_IMPORT].append(value if equals else next(words, ""))
+            elif word != "--debug":
+                rest.append(word)
+        return super().parse_args(ctx, rest + args[len(own) :])
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Read the line and run it; a line that cannot be read is bad input like any other."""
@@ -58,6 +65,8 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; say in one line what went wrong."""
         try:
+            for module in ctx.meta[_IMPORT]:
+                load_module(module)
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
@@ -110,6 +119,12 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+    module: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import", metavar="MODULE", help="Import a module, or a .py file, that registers learners or problems; it is run."
+        ),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
@@ -126,7 +141,7 @@ def stop() -> NoReturn:
 
 def say(line: str) -> None:
     """One line to the person, on standard error."""
-    print(" ".join(line.split()), file=sys.stderr)
+    print(printable(" ".join(line.split())), file=sys.stderr)
 
 
 def complain(line: str) -> None:

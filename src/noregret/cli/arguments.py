@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from noregret import DEFAULT_LEARNER as DEFAULT_LEARNER
 from noregret._system.text import value
 from noregret.errors import InputError
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from noregret.runs.runner import How
 
 DEFAULT_EPISODES = 10_000
-DEFAULT_LEARNER = "primal-dual-lsvi"
 
 #: What is not to be set as a constant of the learner.
 OPTIONS = {"learner", "episodes", "trials", "seed", "preset", "slater_gap", "threads", "out", "fresh", "backend", "address"}

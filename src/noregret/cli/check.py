@@ -12,7 +12,7 @@ from noregret.errors import InputError
 
 if TYPE_CHECKING:
     from noregret.learners.base import Learner
-    from noregret.oracle import Optimum
+    from noregret.oracle import TableOptimum
     from noregret.problems.base import Array, TabularCMDP
     from noregret.report.tables import Cell
 
@@ -81,7 +81,7 @@ def _print_constraints(world: TabularCMDP, reachable: Array) -> None:
     _print("Constraints", ("total over an episode", "wanted, in expectation", "reachable"), rows)
 
 
-def _print_optimum(optimum: Optimum) -> None:
+def _print_optimum(optimum: TableOptimum) -> None:
     duals = ", ".join(f"{value:.6f}" for value in optimum.dual)
     _print(
         "Exact optimum",
@@ -94,7 +94,7 @@ def _print_optimum(optimum: Optimum) -> None:
     )
 
 
-def _print_constants(made: Learner, optimum: Optimum, gap: Any) -> None:
+def _print_constants(made: Learner, optimum: TableOptimum, gap: Any) -> None:
     if not made.constants:
         console().print(f"{made.name} has no constants.")
         return
@@ -108,7 +108,7 @@ def _print_constants(made: Learner, optimum: Optimum, gap: Any) -> None:
     _print(title, ("constant", "value", "reason"), rows)
 
 
-def _print_bounds(made: Learner, optimum: Optimum, linear: bool) -> None:
+def _print_bounds(made: Learner, optimum: TableOptimum, linear: bool) -> None:
     """What a theorem promises of the learner with these constants, or why none does."""
     trivial = float(made.episodes * made.spec.horizon)
     promise = made.promised(optimum.slater_gap, linear)

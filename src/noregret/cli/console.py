@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from noregret.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,8 +14,15 @@ WIDTH = 140
 
 
 def console() -> Console:
-    """The console for results; made anew, as standard output may have been replaced."""
+    """The console for results; made anew, as standard output may have been replaced. It shows names as they are."""
     from rich.console import Console
+    from rich.text import Text
 
-    made = Console(highlight=False, soft_wrap=False)
-    return made if made.is_terminal else Console(highlight=False, width=WIDTH)
+    class Plain(Console):
+        """No text is markup, and control characters are written out."""
+
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(printable(text), **options)
+
+    made = Plain(highlight=False, soft_wrap=False, markup=False, emoji=False)
+    return made if made.is_terminal else Plain(highlight=False, markup=False, emoji=False, width=WIDTH)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret.errors import InputError
+from noregret.errors import InputError, shown
 from noregret.problems.base import TOLERANCE, Array
 from noregret.problems.checks import integer
 
@@ -134,5 +134,4 @@ def given_bound(what: str, bound: float | None) -> float:
 
 def show(state: Any) -> str:
     """A state in an error message, in one short line."""
-    text = " ".join(str(np.asarray(state).tolist()).split())
-    return text if len(text) <= 80 else text[:77] + "..."
+    return shown(np.asarray(state).tolist())

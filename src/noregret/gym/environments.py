@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from noregret.errors import InputError
-from noregret.features import FeatureMap, OneHot, Table, Transformer
+from noregret.errors import InputError, shown
+from noregret.features import OneHot, Table, Transformer
 from noregret.features.transformer import is_fitted
 from noregret.gym.problems import LinearEnv, TabularEnv, make_env
 from noregret.gym.world import World, is_discrete, sample_states
 from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import integer
+from noregret.problems.continuous import is_feature_map
 from noregret.problems.linear_continuous import LinearCMDP
 
 
@@ -63,8 +64,10 @@ def features_for(features: Any, world: World, horizon: int, seed: int, bound: fl
         features = Transformer(
             features, n_actions=A, sample=None if fitted else seen, probe=seen if fitted else None, bound=bound
         )
-    if not (isinstance(features, FeatureMap) or hasattr(features, "encode")):
-        raise InputError(f"features is {features!r}; expected a feature map of noregret.features or a scikit-learn transformer")
+    if not is_feature_map(features):
+        raise InputError(
+            f"features is {shown(features)}; expected a feature map of noregret.features or a scikit-learn transformer"
+        )
     if features.n_actions != A:
         raise InputError(f"features are for {features.n_actions} actions; expected {A}, as the environment has")
     return features

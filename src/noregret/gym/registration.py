@@ -1,6 +1,13 @@
-"""The names of our environments; light, as Gymnasium calls it whenever it is imported."""
+"""The names of our environments in Gymnasium. Importing this module imports nothing else.
+
+Gymnasium 1.x looks for no plugins: ``import package`` is to register its environments. Importing Gymnasium for that would make
+``import noregret`` five times as slow, so they are registered at once if Gymnasium is there, else right after its import.
+"""
 
 from __future__ import annotations
+
+import sys
+from typing import Any
 
 
 def env_id(problem: str) -> str:
@@ -8,12 +15,48 @@ def env_id(problem: str) -> str:
     return f"noregret/{''.join(word[:1].upper() + word[1:] for word in problem.split('-'))}-v0"
 
 
-def register_envs() -> None:
-    """Tell Gymnasium of every problem, once."""
+def register_envs(own: bool = False) -> None:
+    """Tell Gymnasium of every problem that it does not know yet; with ``own`` of noregret's own only, which loads no others."""
     from gymnasium.envs.registration import register, registry
 
-    from noregret.problems import names
+    from noregret.problems.registry import built_in, names
 
-    for name in [*names(), *names(continuous=True)]:
+    for name in built_in() if own else names():
         if env_id(name) not in registry:
             register(id=env_id(name), entry_point="noregret.gym.problems:make_env", kwargs={"problem": name})
+
+
+def register_with_gymnasium() -> None:
+    """Our own :func:`register_envs` now, or once Gymnasium has been imported."""
+    if sys.modules.get("gymnasium") is not None:
+        register_envs(own=True)
+    elif not any(isinstance(finder, _AfterGymnasium) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _AfterGymnasium())
+
+
+class _AfterGymnasium:
+    """A finder that finds Gymnasium as it would be found without it, and registers our environments after its import."""
+
+    looking = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec of Gymnasium; None for all other modules, as they are not ours to find."""
+        if name != "gymnasium" or self.looking:
+            return None
+        from importlib.util import find_spec
+
+        self.looking = True  # the other finders are asked
+        try:
+            spec = find_spec(name)
+        finally:
+            self.looking = False
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def then_register(module: Any) -> None:
+                sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
+                execute(module)
+                register_envs(own=True)
+
+            spec.loader.exec_module = then_register  # type: ignore[method-assign]
+        return spec

@@ -16,43 +16,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.kernels.empirical import radius
+from noregret.kernels.flat import row
 from noregret.kernels.jit import jit
 
 Array = NDArray[np.float64]
 
 
 class Box(NamedTuple):
-    """The box of every row, and the next states of every step by decreasing v (equal ones by number)."""
+    """The box of every row, and the next states of every step by decreasing v (equal ones by number).
 
-    lower: Array  # (H,S,A,S) by place in the successor list
-    room: Array  # (H,S,A,S) by next state
-    rest: Array  # (H,S,A)
+    The rows are those of the model: G = H steps, or 1 when all share what they learn.
+    """
+
+    lower: Array  # (G,S,A,S) by place in the successor list
+    room: Array  # (G,S,A,S) by next state
+    rest: Array  # (G,S,A)
     order: NDArray[np.int64]  # (H,S)
     value: Array  # (S,) v, scratch
 
 
-def whole_box(H: int, S: int, A: int) -> Box:
+def whole_box(H: int, S: int, A: int, *, shared: bool = False) -> Box:
     """Nothing known: every distribution."""
+    G = 1 if shared else H
     return Box(
-        lower=np.zeros((H, S, A, S)), room=np.ones((H, S, A, S)), rest=np.ones((H, S, A)),
+        lower=np.zeros((G, S, A, S)), room=np.ones((G, S, A, S)), rest=np.ones((G, S, A)),
         order=np.tile(np.arange(S), (H, 1)), value=np.zeros(S),
     )  # fmt: skip
 
 
 @jit
-def set_box(box: Any, model: Any, h: int, s: int, a: int, L: float, scale: float) -> None:
-    """The box of one row from its counts, with radii ``scale``·ρ."""
-    n = model.visits[h, s, a]
-    room, lower = box.room[h, s, a], box.lower[h, s, a]
+def set_box(box: Any, model: Any, pair: Any, L: float, scale: float) -> None:
+    """The box of the row ``pair`` = (step, state, action) from its counts, with radii ``scale``·ρ."""
+    h, s, a = pair
+    g = row(model.visits, h)
+    n = model.visits[g, s, a]
+    room, lower = box.room[g, s, a], box.lower[g, s, a]
     room[:] = min(scale * radius(0.0, n, L), 1.0)
     rest = 1.0
-    for place in range(model.successors[h, s, a]):
-        p = model.times[h, s, a, place] / n
+    for place in range(model.successors[g, s, a]):
+        p = model.times[g, s, a, place] / n
         rho = scale * radius(p, n, L)
         lower[place] = max(p - rho, 0.0)
-        room[model.successor[h, s, a, place]] = min(p + rho, 1.0) - lower[place]
+        room[model.successor[g, s, a, place]] = min(p + rho, 1.0) - lower[place]
         rest -= lower[place]
-    box.rest[h, s, a] = max(rest, 0.0)
+    box.rest[g, s, a] = max(rest, 0.0)
 
 
 @jit
@@ -73,28 +80,32 @@ def sort_next(box: Any, h: int, V: Any, Y: Any) -> None:
 
 
 @jit
-def optimistic_step(box: Any, model: Any, h: int, V: Any, floor: float, cap: float, Q: Any) -> None:
-    """Q_j,h(s,a) ← clip(mean of j + bonus + ⟨p, V_j,h+1⟩, floor, cap) for the pairs tried, p maximising ⟨p, v⟩."""
+def optimistic_step(box: Any, model: Any, h: int, V: Any, bounds: Any, Q: Any) -> None:
+    """Q_j,h(s,a) ← clip(mean of j + bonus + ⟨p, V_j,h+1⟩, floor, cap) for the pairs tried, p maximising ⟨p, v⟩.
+
+    ``bounds`` are floor and cap.
+    """
+    g, (floor, cap) = row(model.visits, h), bounds
     J, A, S = Q.shape[1], Q.shape[3], V.shape[2]
     fit, successors, successor, order = model.fit, model.successors, model.successor, box.order
     lower, room = box.lower, box.room
-    for i in range(model.actives[h]):
-        s = model.active[h, i]
+    for i in range(model.actives[g]):
+        s = model.active[g, i]
         for a in range(A):
-            if model.visits[h, s, a] == 0.0:
+            if model.visits[g, s, a] == 0.0:
                 continue
             for j in range(J):
-                Q[h, j, s, a] = fit[h, s, a, 2 + j] * fit[h, s, a, 0] + fit[h, s, a, 1]
-            for place in range(successors[h, s, a]):
-                p, s_next = lower[h, s, a, place], successor[h, s, a, place]
+                Q[h, j, s, a] = fit[g, s, a, 2 + j] * fit[g, s, a, 0] + fit[g, s, a, 1]
+            for place in range(successors[g, s, a]):
+                p, s_next = lower[g, s, a, place], successor[g, s, a, place]
                 for j in range(J):
                     Q[h, j, s, a] += p * V[h + 1, j, s_next]
-            left = box.rest[h, s, a]
+            left = box.rest[g, s, a]
             for place in range(S):
                 if left <= 0.0:
                     break
                 s_next = order[h, place]
-                p = min(room[h, s, a, s_next], left)
+                p = min(room[g, s, a, s_next], left)
                 left -= p
                 for j in range(J):
                     Q[h, j, s, a] += p * V[h + 1, j, s_next]

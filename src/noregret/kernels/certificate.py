@@ -28,16 +28,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.kernels.gram import estimate_from
+from noregret.kernels.flat import row
+from noregret.kernels.gram.base import estimate_from
 from noregret.kernels.jit import jit
-from noregret.kernels.safety import HALVINGS, certified
+from noregret.kernels.safety import HALVINGS, mix, safety, teach
+from noregret.kernels.safety import certified as reaches
 
 Array = NDArray[np.float64]
 
 
-class Evidence(NamedTuple):
-    """What is known of the safe policy and of mixtures with it."""
+class Certified(NamedTuple):
+    """The fields of :class:`~noregret.kernels.safety.Safety` for 1 + m objectives, and what is known of the safe policy."""
 
+    policy: Array  # (H,S,A)
+    start: Array  # (S,)
+    share: Array  # (1,)
+    Q: Array  # (H,1+m,S,A)
+    V: Array  # (H+1,1+m,S)
+    bonus: Array  # (1,1+m)
+    b: Array  # (m,) thresholds, as they are
     moments: Array  # (m,3) t, Σ X, Σ (X − μ̂)²
     sums: Array  # (m,3) Σ λ, Σ λX, Σ (X − μ̂)² (−log(1−λ) − λ)
     least: Array  # (m,) V_g^{π_s} is at least this
@@ -45,32 +54,38 @@ class Evidence(NamedTuple):
     noise: float  # of the mean of one utility
     width: float  # of the next values, for a largest one of 1
     counted: bool  # whether the counts are used
-    Q: Array  # (H,1+m,S,A), (H+1,1+m,S) and (1+m,): scratch
-    V: Array
-    bonus: Array
 
 
-def no_evidence(sizes: tuple[int, int, int, int], K: int, p: float, lam: float, counted: bool) -> Evidence:
-    """No data, for ``sizes`` (H, S, A, m); λ is the ridge of the counts, whose n + λ stands for n."""
-    H, S, A, m = sizes
+def certified(policy: Array, spec: Any, K: int, p: float, counts: tuple[float, bool]) -> Certified:
+    """No data yet.
+
+    Args:
+        policy: the safe policy.
+        spec: has sizes, thresholds and the start.
+        K: the number of episodes.
+        p: the probability that some episode violates.
+        counts: λ, with which n + λ stands for n, and whether features are one-hot.
+    """
+    H, S, A = policy.shape
+    m, (lam, counted) = len(spec.thresholds), counts
     L = math.log(2.0 * (m + 1) * H * S * A * K / p)
     ridge = math.sqrt(1.0 + lam)
-    return Evidence(
-        moments=np.zeros((m, 3)), sums=np.zeros((m, 3)), least=np.zeros(m), log=math.log(2.0 * m / p),
-        noise=ridge * math.sqrt(L / 2.0), width=ridge * math.sqrt((S * math.log(2.0) + L) / 2.0), counted=counted,
-        Q=np.zeros((H, 1 + m, S, A)), V=np.zeros((H + 1, 1 + m, S)), bonus=np.zeros(1 + m),
+    return Certified(
+        **safety(policy, spec.start, H, 1 + m)._asdict(), b=spec.thresholds.copy(), moments=np.zeros((m, 3)),
+        sums=np.zeros((m, 3)), least=np.zeros(m), log=math.log(2.0 * m / p), noise=ridge * math.sqrt(L / 2.0),
+        width=ridge * math.sqrt((S * math.log(2.0) + L) / 2.0), counted=counted,
     )  # fmt: skip
 
 
 @jit
-def weigh(one: Any, safe: Any, policy: Any, share: float, states: Any, actions: Any, observed: Any) -> None:
-    """Take in an episode that was played with ``policy``, a mixture with that share."""
+def weigh(one: Any, policy: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Take in an episode that was played with ``policy``, the mixture of the share."""
     H, m = len(actions), len(one.least)
-    if (1.0 - share) ** H < 0.5:
+    if (1.0 - one.share[0]) ** H < 0.5:
         return
     ratio = 1.0
     for h in range(H):
-        ratio *= safe[h, states[h], actions[h]] / policy[h, states[h], actions[h]]
+        ratio *= one.policy[h, states[h], actions[h]] / policy[h, states[h], actions[h]]
     for i in range(m):
         total = 0.0
         for h in range(H):
@@ -100,15 +115,16 @@ def coupled_share(least: Any, b: Any, H: int) -> float:
 
 
 @jit
-def counted_values(one: Any, gram: Any, safe: Any, target: Any, share: float, cap: Any) -> None:
+def counted_values(one: Any, gram: Any, target: Any, share: float, cap: Any) -> None:
     """Fill V with lower bounds of the values of a mixture."""
-    Q, V, bonus = one.Q, one.V, one.bonus
+    safe, Q, V, bonus = one.policy, one.Q, one.V, one.bonus
     for h in range(len(Q) - 1, -1, -1):
         for j in range(1, Q.shape[1]):
-            bonus[j] = -(one.noise + one.width * V[h + 1, j].max())
-        estimate_from(gram, 1, h, V, bonus, 0.0, cap[h], Q)
-        for k in range(gram.actives[h]):
-            s = gram.active[h, k]
+            bonus[0, j] = -(one.noise + one.width * V[h + 1, j].max())
+        estimate_from(gram, 1, h, one, bonus[0], (0.0, cap[h]))
+        g = row(gram.actives, h)
+        for k in range(gram.actives[g]):
+            s = gram.active[g, k]
             for j in range(1, Q.shape[1]):
                 value = 0.0
                 for a in range(Q.shape[3]):
@@ -117,21 +133,35 @@ def counted_values(one: Any, gram: Any, safe: Any, target: Any, share: float, ca
 
 
 @jit
-def confident_share(one: Any, gram: Any, safe: Any, target: Any, b: Any, cap: Any, start: Any) -> float:
+def confident_share(one: Any, gram: Any, target: Any, cap: Any) -> float:
     """The largest share that one of the two bounds certifies, by the counts to a halving."""
-    low, high = coupled_share(one.least, b, len(target)), 1.0
+    low, high = coupled_share(one.least, one.b, len(target)), 1.0
     if not one.counted or low == 1.0:
         return low
-    counted_values(one, gram, safe, target, low, cap)
-    if not certified(one.V, 1, b, start):
+    counted_values(one, gram, target, low, cap)
+    if not reaches(one.V, 1, one.b, one.start):
         return low
     for turn in range(1 + HALVINGS):
         share = 0.5 * (low + high) if turn > 0 else 1.0
-        counted_values(one, gram, safe, target, share, cap)
-        if certified(one.V, 1, b, start):
+        counted_values(one, gram, target, share, cap)
+        if reaches(one.V, 1, one.b, one.start):
             low = share
         else:
             high = share
         if low == 1.0:
             break
     return low
+
+
+def _stay(gram: Any, safety: Any, tables: Any, rule: Any, policy: Any) -> None:
+    """Play the largest share that is certified."""
+    safety.share[0] = confident_share(safety, gram, tables.policy, rule.cap)
+    mix(safety, tables.policy, policy)
+
+
+def _watch(safety: Any, policy: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Every episode says something of the safe policy."""
+    weigh(safety, policy, states, actions, observed)
+
+
+teach(Certified, _stay, _watch)

@@ -1,17 +1,22 @@
 """What a compiled learner is: a state (a NamedTuple of arrays) with a body for ``plan`` and one for ``update``.
 
 The one loop over episodes calls :func:`plan` and :func:`update`; which bodies run is decided by the type of the state when
-the loop is compiled. Every state has the fields ``policy`` (H,S,A), the policy to play next, and ``Y`` (m,), the dual.
+the loop is compiled. Every state has the fields ``policy`` (H,S,A), the policy to play next, and ``Y`` (m,), the dual. The
+state of a learner that draws has the field ``uniforms`` (n,) too: before each plan it holds n new random numbers in [0, 1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from numba import types
+
+from noregret.kernels import guests
 from noregret.kernels.jit import Bodies, jit, overload
 
 _plan, _update = Bodies("plan"), Bodies("update")
+_EPISODE = (types.int64[::1], types.int64[::1], types.float64[:, ::1])
 
 
 def register(state: type, plan: Callable[[Any], None], update: Callable[[Any, Any, Any, Any], None]) -> None:
@@ -40,13 +45,36 @@ def _(state, states, actions, observed):  # type: ignore[no-untyped-def]
     return _update(state)
 
 
-@jit
-def run_plan(state: Any) -> None:
-    """``plan``, called from Python."""
+def compiled(function: Callable[..., Any], own: Callable[..., Any], state: Any) -> Callable[..., Any]:
+    """``function``, which calls the bodies of ``state``, compiled: ``own`` for our states, else one of the state's class."""
+    kind = type(state)
+    if not guests.is_guest(kind.__module__):
+        return own
+    return guests.compiled(function, kind, ((_plan(state), ()), (_update(state), _EPISODE)))  # type: ignore[arg-type]
+
+
+def bodies(values: Iterable[Any]) -> list[Callable[..., Any]]:
+    """The bodies of those among ``values`` that are classes of states."""
+    kinds = [value for value in values if isinstance(value, type)]
+    return [body for kind in kinds for body in (_plan.of(kind), _update.of(kind)) if body is not None]
+
+
+def _call_plan(state: Any) -> None:
     plan(state)
 
 
-@jit
+def _call_update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    update(state, states, actions, observed)
+
+
+_own_plan, _own_update = jit(_call_plan), jit(_call_update)
+
+
+def run_plan(state: Any) -> None:
+    """``plan``, called from Python."""
+    compiled(_call_plan, _own_plan, state)(state)
+
+
 def run_update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """``update``, called from Python."""
-    update(state, states, actions, observed)
+    compiled(_call_update, _own_update, state)(state, states, actions, observed)

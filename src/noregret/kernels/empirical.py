@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from noregret.kernels.gram import OneHotGram, learn, one_hot_gram
+from noregret.kernels.flat import row
+from noregret.kernels.gram.base import learn
+from noregret.kernels.gram.one_hot import OneHotGram, one_hot_gram
 from noregret.kernels.jit import jit
 
 #: The bonus of a pair never tried: more than any cap.
@@ -27,9 +29,9 @@ UNTRIED = 1e300
 NO_BONUS = 1e-200
 
 
-def empirical_model(H: int, S: int, A: int, J: int, lam: float = 0.0) -> OneHotGram:
-    """No data, nothing tried."""
-    model = one_hot_gram(H, S, A, J, lam or 1.0)._replace(lam=float(lam))
+def empirical_model(H: int, S: int, A: int, J: int, lam: float = 0.0, *, shared: bool = False) -> OneHotGram:
+    """No data, nothing tried; ``shared``: all steps have one model."""
+    model = one_hot_gram(H, S, A, J, lam or 1.0, shared=shared)._replace(lam=float(lam))
     model.fit[..., 1] = UNTRIED
     return model
 
@@ -43,20 +45,22 @@ def radius(p: float, n: float, L: float) -> float:
 @jit
 def transition_radius(model: Any, h: int, s: int, a: int, L: float) -> float:
     """Σ_{x'} ρ(x,a,x') over all next states, seen or not."""
-    n, seen = model.visits[h, s, a], model.successors[h, s, a]
+    g = row(model.visits, h)
+    n, seen = model.visits[g, s, a], model.successors[g, s, a]
     total: float = (model.successor.shape[3] - seen) * radius(0.0, n, L)
     for place in range(seen):
-        total += radius(model.times[h, s, a, place] / n, n, L)
+        total += radius(model.times[g, s, a, place] / n, n, L)
     return total
 
 
 @jit
-def learn_episode(model: Any, states: Any, actions: Any, observed: Any, local: float, transition: float, L: float) -> None:
-    """Take in an episode and set the bonus of the pairs it visited."""
+def learn_episode(model: Any, states: Any, actions: Any, observed: Any, width: Any) -> None:
+    """Take in an episode and set the bonus of the pairs it visited; ``width`` is (local, transition, L)."""
+    local, transition, L = width
     learn(model, states, actions, observed)
     for h in range(len(actions)):
-        s, a = states[h], actions[h]
-        bonus = local * np.sqrt(model.fit[h, s, a, 0])
+        s, a, g = states[h], actions[h], row(model.fit, h)
+        bonus = local * np.sqrt(model.fit[g, s, a, 0])
         if transition > 0.0:
             bonus += transition * transition_radius(model, h, s, a, L)
-        model.fit[h, s, a, 1] = bonus
+        model.fit[g, s, a, 1] = bonus

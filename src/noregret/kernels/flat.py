@@ -6,12 +6,15 @@ access costs an addition in place of a product for each axis.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import extending, types
 from numba.core import ir_utils
 from numba.np import arrayobj
+
+from noregret.kernels.jit import jit
 
 _extending: Any = extending
 _arrays: Any = arrayobj
@@ -53,3 +56,9 @@ def _is_the_same(view, given, aliases, of_arguments):  # type: ignore[no-untyped
 
 #: Else Numba, when it puts a function in its caller's place, may take what is written through the view for dead code.
 _passes.alias_func_extensions[flat.__name__, __name__] = _is_the_same
+
+
+@partial(jit, inline=True)
+def row(array: Any, h: int) -> Any:
+    """Where step h is in an array that has an entry for each step, or one for all of them."""
+    return min(h, len(array) - 1)

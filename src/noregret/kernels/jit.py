@@ -123,6 +123,10 @@ class Bodies:
         """Use ``body`` for first arguments of type ``kind``; it must have the arguments' names of the function."""
         self._bodies[kind] = body
 
+    def of(self, kind: type) -> Callable[..., Any] | None:
+        """The body for a class, or None."""
+        return self._bodies.get(kind)
+
     def __call__(self, kind: object) -> Callable[..., Any] | None:
         """The body for a Python object, or for a Numba type."""
         key = getattr(kind, "instance_class", None) if isinstance(kind, numba.types.Type) else type(kind)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from noregret.kernels.flat import row
 from noregret.kernels.jit import jit
 
 
-@jit
-def policy_value(Q: Any, h: int, active: Any, n: int, policy: Any, V: Any) -> None:
-    """V_j,h(s) = Σ_a π_h(a|s) Q_j,h(s,a) for the first n active states; Q (H,J,S,A), V (H+1,J,S)."""
-    for i in range(n):
-        s = active[h, i]
+@partial(jit, inline=True)
+def policy_value(where: Any, h: int, tables: Any) -> None:
+    """V_j,h(s) = Σ_a π_h(a|s) Q_j,h(s,a) for the active states of ``where``; Q (H,J,S,A), V (H+1,J,S)."""
+    Q, V, policy, g = tables.Q, tables.V, tables.policy, row(where.actives, h)
+    for i in range(where.actives[g]):
+        s = where.active[g, i]
         for j in range(Q.shape[1]):
             value = 0.0
             for a in range(Q.shape[3]):
@@ -21,17 +24,17 @@ def policy_value(Q: Any, h: int, active: Any, n: int, policy: Any, V: Any) -> No
             V[h, j, s] = value
 
 
-@jit
-def mirror_step(
-    logits: Any, policy: Any, Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, theta: float, available: Any
-) -> None:
+@partial(jit, inline=True)
+def mirror_step(where: Any, h: int, tables: Any, Y: Any, alpha: float, theta: float) -> None:
     """π_h(a|s) ← ∝ ((1−θ) π_h(a|s) + θ/A_s) exp(α (Q_r + Σ_i Y_i Q_gi)) over the A_s available actions.
 
-    The weights are kept as logarithms, largest 0: a probability too small for a float is not lost when θ = 0.
+    The weights are kept as logarithms in ``tables.logits`` (H,S,A), largest 0: a probability too small for a float is not lost
+    when θ = 0.
     """
+    Q, policy, logits, available, g = tables.Q, tables.policy, tables.logits, tables.available, row(where.actives, h)
     J, A = Q.shape[1], Q.shape[3]
-    for i in range(n):
-        s = active[h, i]
+    for i in range(where.actives[g]):
+        s = where.active[g, i]
         allowed = 0
         for a in range(A):
             allowed += available[h, s, a]

@@ -7,30 +7,65 @@ from typing import Any
 
 import numpy as np
 
-from noregret.kernels.flat import flat, index
+from noregret.kernels.flat import flat, index, row
 from noregret.kernels.jit import jit
 
 #: exp(x) is exactly 0 in float64 below this.
 UNDERFLOW = -745.2
 
 
+@jit
+def plain_soft_max(where: Any, h: int, tables: Any, Y: Any, alpha: float) -> None:
+    """:func:`soft_max` as one would write it down: to read, and for tests to hold the fast one to."""
+    Q, V, policy, available = tables.Q, tables.V, tables.policy, tables.available
+    J, A = Q.shape[1], Q.shape[3]
+    for i in range(where.actives[row(where.actives, h)]):
+        s = where.active[row(where.active, h), i]
+        best, total = -np.inf, 0.0
+        for a in range(A):
+            composite = Q[h, 0, s, a]
+            for j in range(len(Y)):
+                composite += Y[j] * Q[h, 1 + j, s, a]
+            policy[h, s, a] = composite if available[h, s, a] else -np.inf
+            best = max(best, policy[h, s, a])
+        for a in range(A):
+            below = policy[h, s, a] - best
+            policy[h, s, a] = np.exp(alpha * below) if below != 0.0 else 1.0
+            total += policy[h, s, a]
+        for j in range(J):
+            V[h, j, s] = 0.0
+        for a in range(A):
+            policy[h, s, a] /= total
+            for j in range(J):
+                V[h, j, s] += policy[h, s, a] * Q[h, j, s, a]
+
+
 @partial(jit, inline=True)
-def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, available: Any, policy: Any, V: Any) -> None:
+def soft_max(where: Any, h: int, tables: Any, Y: Any, alpha: float) -> None:
     """π_h(a|s) ∝ exp(α (Q_r + Σ_i Y_i Q_gi)) over the available actions, and V_j,h(s) = Σ_a π_h(a|s) Q_j,h(s,a).
 
-    For the first n active states of step h; Q (H,J,S,A), V (H+1,J,S), J at least 1 + m: further objectives are evaluated but
-    have no say. Exact for any α·Q: the maximum is subtracted first, so nothing overflows and the best action has weight exactly
-    1 before the weights are divided by their sum; α = ∞ is the uniform policy over the maximisers (with two actions: a tie is a
-    difference, summed over the objectives, of exactly 0). What is not a number stays so, for the runner to find.
+    What :func:`plain_soft_max` does, twice as fast (``benchmarks/run.py``, one-hot). Exact for any α·Q: the maximum is
+    subtracted first, so nothing overflows and the best action has weight exactly 1 before the weights are divided by their
+    sum; α = ∞ is the uniform policy over the maximisers (with two actions: a tie is a difference, summed over the objectives,
+    of exactly 0). What is not a number stays so, for the runner to find.
+
+    Args:
+        where: has ``active`` and ``actives``, the states to look at; a Gram, or :class:`~noregret.kernels.gram.States`.
+        h: the step.
+        tables: has Q (H,J,S,A), V (H+1,J,S), ``policy`` and ``available`` (H,S,A). J is at least 1 + m: further objectives are
+            evaluated but have no say.
+        Y: prices (m,).
+        alpha: inverse temperature.
     """
+    Q, V, active = tables.Q, tables.V, where.active
     J, S, A, m, step = index(Q.shape[1]), index(Q.shape[2]), index(Q.shape[3]), index(len(Y)), index(h)
-    q, v, pi, may = flat(Q), flat(V), flat(policy), flat(available)
+    q, v, pi, may, here = flat(Q), flat(V), flat(tables.policy), flat(tables.available), index(row(active, h))
     price = Y[0] if m > 0 else 0.0
-    for i in range(index(n)):
-        s = index(active[step, i])
-        row = (step * S + s) * A  # of (h,s,0)
+    for i in range(index(where.actives[row(where.actives, h)])):
+        s = index(active[here, i])
+        at_state = (step * S + s) * A  # of (h,s,0)
         at, other = (step * J * S + s) * A, S * A  # of (h,0,s,0), and from one objective to the next
-        if A == 2 and may[row] and may[row + index(1)]:  # no search for the maximum: equal to rounding
+        if A == 2 and may[at_state] and may[at_state + index(1)]:  # no search for the maximum: equal to rounding
             gap = q[at + index(1)] - q[at]
             if m > 0:  # most often there is one
                 gap += price * (q[at + other + index(1)] - q[at + other])
@@ -42,8 +77,8 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
             worse = weight / (1.0 + weight)
             if gap > 0.0:
                 better, worse = worse, better
-            pi[row] = better
-            pi[row + index(1)] = worse
+            pi[at_state] = better
+            pi[at_state + index(1)] = worse
             v[step * J * S + s] = better * q[at] + worse * q[at + index(1)]
             if J > 1:
                 v[step * J * S + S + s] = better * q[at + other] + worse * q[at + other + index(1)]
@@ -53,26 +88,26 @@ def soft_max(Q: Any, h: int, active: Any, n: int, Y: Any, alpha: float, availabl
         best = -np.inf
         for a in range(A):
             composite = -np.inf
-            if may[row + a]:
+            if may[at_state + a]:
                 composite = q[at + a]
                 for j in range(index(1), m + index(1)):
                     composite += Y[j - index(1)] * q[at + j * other + a]
-            pi[row + a] = composite
+            pi[at_state + a] = composite
             best = max(best, composite)
         total = 0.0
         for a in range(A):
-            below = pi[row + a] - best
+            below = pi[at_state + a] - best
             weight = 1.0
             if below != 0.0:
                 weight = 0.0 if alpha * below <= UNDERFLOW else np.exp(alpha * below)
-            pi[row + a] = weight
+            pi[at_state + a] = weight
             total += weight
         for a in range(A):
-            pi[row + a] /= total
+            pi[at_state + a] /= total
         for j in range(J):
             value = 0.0
             for a in range(A):
-                value += pi[row + a] * q[at + j * other + a]
+                value += pi[at_state + a] * q[at + j * other + a]
             v[(step * J + j) * S + s] = value
 
 

@@ -63,8 +63,9 @@ def learn_targets(blocks: Any, visits: Any, states: Any, actions: Any, V: Any) -
 
 
 @jit
-def estimate_targets(blocks: Any, model: Any, h: int, V: Any, beta: float, floor: float, cap: float, Q: Any) -> None:
+def estimate_targets(blocks: Any, model: Any, h: int, tables: Any, beta: float, bounds: Any) -> None:
     """Q_j,h(s,a) ← clip(mean of j + β(n+λ)^-1/2 + ⟨w, V_j,h+1⟩ + β‖V_j,h+1‖_{Λ⁻¹}, floor, cap) for the pairs tried."""
+    Q, V, (floor, cap) = tables.Q, tables.V, bounds
     J, S, A = Q.shape[1], Q.shape[2], Q.shape[3]
     fit = model.fit
     for i in range(model.actives[h]):

@@ -11,13 +11,16 @@ from noregret.learners import (
     opt_primal_dual,
     optpess_primal_dual,
     primal_dual_lsvi,
-    rounding,
     triple_q,
 )
-from noregret.learners.base import Learner, Plan, get, make, meaning, names, register
+from noregret.learners.base import Learner, Plan
+from noregret.learners.registry import get, make, meaning, names, register
 from noregret.learners.reservoir import PolicyReservoir
+from noregret.learners.vectors import ContinuousLearner, ContinuousPlan
 
 __all__ = [
+    "ContinuousLearner",
+    "ContinuousPlan",
     "Learner",
     "Plan",
     "PolicyReservoir",
@@ -36,6 +39,5 @@ __all__ = [
     "optpess_primal_dual",
     "primal_dual_lsvi",
     "register",
-    "rounding",
     "triple_q",
 ]

@@ -1,4 +1,4 @@
-"""What every learner is to the outside: make it, ``plan`` a policy, ``observe`` an episode; and the registry of names.
+"""What every learner is to the outside: ``plan`` a policy, ``observe`` an episode.
 
 A learner sees a :class:`~noregret.problems.base.Spec` and episodes, nothing else. Its numbers live in ``_state``, a
 NamedTuple of arrays that the compiled loop works on; this class is the same learner for code that holds it in hand.
@@ -6,23 +6,25 @@ NamedTuple of arrays that the compiled loop works on; this class is the same lea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret.errors import InputError, unknown_name
+from noregret.errors import InputError
 from noregret.kernels.dispatch import run_plan, run_update
+from noregret.kernels.guests import is_guest, uniforms_of
 from noregret.problems.base import Array, Spec
-from noregret.problems.continuous import ContinuousSpec
 from noregret.theory import Promise
 
 Numbers = NDArray[Any]
 
-#: More episodes than these are a mistake; what kernels count stays exact far beyond.
-MOST_EPISODES = 1_000_000_000_000
+
+#: What the constructor of every learner takes.
+COMMON = ("spec", "episodes", "preset", "features", "slater_gap")
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,27 @@ class Plan:
         return f"<Plan: policy {self.policy.shape}, estimates {', '.join(estimates) or 'none'}>"
 
 
-class Learner:
-    """Base of the compiled learners. A subclass sets ``name`` and makes ``_state`` in its constructor.
+class Asked(NamedTuple):
+    """What a learner was asked for, beside the spec, the number of episodes and the preset."""
 
-    The constructor takes (spec, episodes, preset, slater_gap, features, **params) and refuses what it does not know.
-    ``parameters`` are the names it takes, ``constants`` says which numbers are in use, ``explain`` where each comes from.
+    features: Any
+    slater_gap: float | None
+    params: dict[str, Any]
+
+
+class Learner:
+    """Base of the compiled learners. A subclass sets ``name`` and makes its state in ``_begin``.
+
+    ``parameters`` are the names of constants that it takes (by default those of a constructor of its own); it refuses others.
+    ``constants`` says which numbers are in use, ``explain`` where each comes from.
+
+    Args:
+        spec: what it may know of the problem.
+        episodes: K, how many episodes it will play.
+        preset: where its constants come from, one of ``presets``.
+        features: φ (S,A,d), or a feature map where states are vectors; None for the problem's own, else one-hot.
+        slater_gap: what is known of γ.
+        params: constants that override the preset's.
     """
 
     name: ClassVar[str] = ""
@@ -60,6 +78,8 @@ class Learner:
     #: The orders of regret and violation that its theorem promises; None for a policy that does not learn.
     promise: ClassVar[tuple[str, str] | None] = ("-", "-")
     told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
+    takes: ClassVar[type] = Spec  # the kind of spec that it works on
+    vectors: ClassVar[type[Learner] | None] = None  # the same learner for a ContinuousSpec, where there is one
 
     spec: Spec
     phi: Array | None = None  # the features (S,A,d) that it works with; None for one-hot and for tables
@@ -70,6 +90,35 @@ class Learner:
     _state: Any
     _planned: bool = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls) and "parameters" not in vars(cls):
+            given = inspect.signature(cls).parameters
+            inherited = cls.parameters if any(each.kind is each.VAR_KEYWORD for each in given.values()) else ()
+            named = (name for name, each in given.items() if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL))
+            cls.parameters = (*inherited, *(name for name in named if name not in (*COMMON, *inherited)))
+
+    def __init__(
+        self,
+        spec: Any,
+        *,
+        episodes: int,
+        preset: str = "practical",
+        features: Any = None,
+        slater_gap: float | None = None,
+        **params: Any,
+    ) -> None:
+        if spec.n_constraints > 1 and not self.several:
+            raise InputError(
+                f"the problem has {spec.n_constraints} constraints; {self.name} is stated for 1, as its paper has it"
+            )
+        self.spec, self.episodes, self.preset, self.constants, self.explain = spec, episodes, preset, {}, {}
+        self._state = self._begin(Asked(features, slater_gap, params))
+
+    def _begin(self, asked: Asked) -> Any:
+        """The state before the first episode; sets ``constants`` and ``explain``."""
+        raise TypeError(f"{type(self).__name__} has no _begin")
+
     @classmethod
     def meaning(cls, preset: str, params: Mapping[str, Any]) -> int:
         """Which meaning the preset with these parameters has: 1 as in version 0.1, 2 where it is another one now.
@@ -78,8 +127,12 @@ class Learner:
         """
         return 1
 
-    def plan(self) -> Plan:
-        """The policy of the next episode; asking twice changes nothing."""
+    def plan(self, uniforms: ArrayLike | None = None) -> Plan:
+        """The policy of the next episode; asking twice changes nothing.
+
+        ``uniforms`` are the random numbers in [0, 1) of a learner that draws, as many as its state's field of that name has.
+        """
+        self._draw(uniforms)
         self._ensure_planned()
         return Plan(policy=self._state.policy.copy(), **self._estimates())
 
@@ -93,6 +146,7 @@ class Learner:
             utilities: (m,H) utilities received, or (H,) when there is one.
         """
         x, a, observed = self._checked(states, actions, rewards, utilities)
+        self._draw(None)
         self._ensure_planned()
         run_update(self._state, x, a, observed)
         self._planned = False
@@ -135,17 +189,11 @@ class Learner:
                 raise InputError(
                     f"state[{key!r}] has shape {given.shape} and type {given.dtype}; expected {array.shape}, {array.dtype}"
                 )
-            self._check_indices(key, given)
+        if not is_guest(type(self._state).__module__):
+            check_numbers(self._state, state)
         for key, array in own.items():
             array[...] = state[key]
         self._planned = False
-
-    def _check_indices(self, key: str, given: Numbers) -> None:
-        """Refuse numbers of states, and lengths of lists of them, that would send the kernels out of their tables."""
-        field, S = key.rpartition(".")[2], self.spec.n_states
-        most = {"active": S - 1, "successor": S - 1, "seen_state": S - 1, "actives": S, "successors": S, "seen": S}.get(field)
-        if most is not None and given.size and not 0 <= given.min() <= given.max() <= most:
-            raise InputError(f"state[{key!r}] has {given.max()}; expected whole numbers from 0 to {most}")
 
     def append_only(self) -> dict[str, tuple[int, int]]:
         """Entries of :meth:`state` that only grow: the axis along which, and how far along it nothing changes any more.
@@ -154,16 +202,25 @@ class Learner:
         """
         return {}
 
+    def _draw(self, uniforms: ArrayLike | None) -> None:
+        """Hand a learner that draws its random numbers, unless the next episode is planned already."""
+        if not self._planned and (wanted := uniforms_of(self._state)):
+            given = _numbers("uniforms", [] if uniforms is None else uniforms)
+            if given.shape != (wanted,) or not ((given >= 0.0) & (given < 1.0)).all():
+                raise InputError(f"uniforms has shape {given.shape}; {self.name} plans with {wanted} random numbers in [0, 1)")
+            self._state.uniforms[:] = given
+
     def _ensure_planned(self) -> None:
         if not self._planned:
             run_plan(self._state)
             self._planned = True
 
     def _estimates(self) -> dict[str, Array]:
-        """Q_r, Q_g, V_r, V_g for :class:`Plan`, of learners whose state has Q (H,J,S,A) and V (H+1,J,S), J ≥ 1+m."""
-        if not hasattr(self._state, "Q"):
+        """Q_r, Q_g, V_r, V_g for :class:`Plan`, where the state or its tables have Q (H,J,S,A) and V (H+1,J,S)."""
+        tables = getattr(self._state, "tables", self._state)
+        if not hasattr(tables, "Q"):
             return {}
-        Q, V, last = self._state.Q, self._state.V, 1 + self.spec.n_constraints
+        Q, V, last = tables.Q, tables.V, 1 + self.spec.n_constraints
         return {
             "Q_r": Q[:, 0].copy(), "Q_g": np.moveaxis(Q[:, 1:last], 1, 0).copy(),
             "V_r": V[:, 0].copy(), "V_g": np.moveaxis(V[:, 1:last], 1, 0).copy(),
@@ -180,16 +237,22 @@ class Learner:
             h = int(np.argmin(allowed))
             raise InputError(f"actions[{h}] is {a[h]}; it is not available in state {x[h]} at step {h}")
         g, r = _numbers("utilities", utilities), _numbers("rewards", rewards)
-        g = g[None] if g.ndim == 1 else g
-        observed = np.empty((H, 1 + m))
-        for name, value, shape in (("rewards", r, (H,)), ("utilities", g, (m, H))):
-            if value.shape != shape:
-                raise InputError(f"{name} has shape {value.shape}; expected {shape}")
-            if not (np.isfinite(value) & (value >= -1e-6) & (value <= 1 + 1e-6)).all():
-                index = tuple(np.argwhere(~((value >= -1e-6) & (value <= 1 + 1e-6)))[0])
-                raise InputError(f"{name}{list(map(int, index))} is {value[index]}; expected a value in [0, 1]")
-        observed[:, 0], observed[:, 1:] = r, g.T
+        observed = check_observed(r, g[None] if g.ndim == 1 else g, H, m)
         return x, a, observed
+
+
+def check_observed(rewards: Array, utilities: Array, L: int, m: int) -> Array:
+    """(L,1+m): rewards and utilities side by side, each finite and in [0,1]."""
+    observed = np.empty((L, 1 + m))
+    for name, value, shape in (("rewards", rewards, (L,)), ("utilities", utilities, (m, L))):
+        if value.shape != shape:
+            raise InputError(f"{name} has shape {value.shape}; expected {shape}")
+        good = (value >= -1e-6) & (value <= 1 + 1e-6)
+        if not good.all():
+            index = tuple(int(i) for i in np.argwhere(~good)[0])
+            raise InputError(f"{name}{list(index)} is {value[index]}; expected a value in [0, 1]")
+    observed[:, 0], observed[:, 1:] = rewards, utilities.T
+    return observed
 
 
 def _numbers(name: str, value: ArrayLike) -> Array:
@@ -210,91 +273,43 @@ def _integers(name: str, value: ArrayLike, length: int, bound: int) -> NDArray[n
     return array.astype(np.int64)
 
 
-def flatten(state: Any, prefix: str = "") -> dict[str, Numbers]:
-    """The arrays of a (nested) NamedTuple by dotted name; numbers fixed at construction are left out."""
+def flatten(state: Any) -> dict[str, Numbers]:
+    """The arrays of a (nested) NamedTuple by dotted name; numbers fixed at construction are left out.
+
+    An array that stands in several places has the shortest of its names.
+    """
     found: dict[str, Numbers] = {}
-    for key, value in state._asdict().items():
-        if hasattr(value, "_asdict"):
-            found |= flatten(value, f"{prefix}{key}.")
-        elif isinstance(value, np.ndarray):
-            found[prefix + key] = value
+    level = [("", state)]
+    while level:
+        entries = [(prefix + key, value) for prefix, one in level for key, value in one._asdict().items()]
+        for name, value in entries:
+            if isinstance(value, np.ndarray) and all(value is not other for other in found.values()):
+                found[name] = value
+        level = [(f"{name}.", value) for name, value in entries if hasattr(value, "_asdict")]
     return found
 
 
-_learners: dict[str, type[Learner]] = {}
-_continuous: dict[str, type[Learner]] = {}
+def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "") -> None:
+    """Refuse entries of a state that would send the kernels out of their tables, or poison all that follows.
 
-
-def register(learner: type[Learner]) -> type[Learner]:
-    """Make a learner known by its ``name``; a decorator, open to third parties."""
-    _learners[learner.name] = learner
-    return learner
-
-
-def register_continuous(learner: type[Learner]) -> type[Learner]:
-    """Make a learner of any states known by its ``name``: :func:`make` takes it when the spec is a ContinuousSpec."""
-    _continuous[learner.name] = learner
-    return learner
-
-
-def names() -> list[str]:
-    """All learners that :func:`make` knows."""
-    return sorted(_learners)
-
-
-def get(name: str) -> type[Learner]:
-    """The class of a learner."""
-    if not isinstance(name, str) or name not in _learners:
-        raise unknown_name("learner", name, _learners)
-    return _learners[name]
-
-
-def meaning(name: str, preset: str, params: Mapping[str, Any]) -> int:
-    """:meth:`Learner.meaning` of a learner by name; 1 for policies that the runner makes."""
-    return _learners[name].meaning(preset, params) if name in _learners else 1
-
-
-def get_continuous(name: str) -> type[Learner]:
-    """The class of a learner of any states."""
-    if not isinstance(name, str) or name not in _continuous:
-        raise unknown_name("learner of continuous states", name, _continuous)
-    return _continuous[name]
-
-
-def make(
-    name: str,
-    spec: Spec | ContinuousSpec,
-    *,
-    episodes: int,
-    preset: str = "practical",
-    features: Any = None,
-    slater_gap: float | None = None,
-    **params: Any,
-) -> Learner:
-    """Make a learner.
+    A NamedTuple within the state may have a method ``limits``: for fields that are used as indices, the least and the largest
+    number that may stand there.
 
     Args:
-        name: one of :func:`names`.
-        spec: what it may know of the problem, ``problem.spec``.
-        episodes: K, how many episodes it will play; several constants depend on it.
-        preset: where its constants come from, "practical" (default), "theory", for some also "paper".
-        features: φ (S,A,d), or a feature map where states are not numbered; None for the problem's own, else one-hot.
-        slater_gap: what is known of γ, or None.
-        params: constants that override the preset's.
+        state: the learner's own, which says what is allowed.
+        given: entries by dotted name, of the right shapes.
+        prefix: where ``state`` is within the learner's state.
     """
-    cls = get(name) if isinstance(spec, Spec) else get_continuous(name)
-    check_episodes(episodes)
-    if preset not in cls.presets:
-        raise unknown_name(f"preset of {name}", preset, cls.presets)
-    if isinstance(slater_gap, str):
-        raise InputError(f"slater_gap is {slater_gap!r}; a learner alone has no oracle: pass a number (run() takes 'oracle')")
-    if slater_gap is not None and not (isinstance(slater_gap, int | float | np.number) and 0 < slater_gap < np.inf):
-        raise InputError(f"slater_gap is {slater_gap}; expected a positive number or None")
-    factory: Callable[..., Learner] = cls
-    return factory(spec, episodes=int(episodes), preset=preset, features=features, slater_gap=slater_gap, **params)
-
-
-def check_episodes(episodes: Any) -> None:
-    """Refuse a K that is not a positive whole number."""
-    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or not 1 <= episodes <= MOST_EPISODES:
-        raise InputError(f"episodes is {episodes!r}; expected a whole number from 1 to {MOST_EPISODES:,}")
+    limits = state.limits() if hasattr(state, "limits") else {}
+    for key, value in state._asdict().items():
+        name = prefix + key
+        if hasattr(value, "_asdict"):
+            check_numbers(value, given, f"{name}.")
+        elif name in given and given[name].size:
+            array = np.asarray(given[name])
+            if array.dtype.kind == "f" and np.isnan(array).any():
+                raise InputError(f"state[{name!r}] has nan; expected numbers")
+            low, high = limits.get(key, (array.min(), array.max()))
+            if not low <= array.min() <= array.max() <= high:
+                odd = array.max() if array.max() > high else array.min()
+                raise InputError(f"state[{name!r}] has {odd}; expected whole numbers from {low} to {high}")

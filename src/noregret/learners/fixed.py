@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noregret.errors import unknown_name
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.learners.base import Learner, register
-from noregret.problems.base import Array, Spec
+from noregret.learners.base import Asked, Learner
+from noregret.learners.registry import register
+from noregret.problems.base import Array
 
 
 class FixedState(NamedTuple):
@@ -29,14 +29,23 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 
 
 class FixedPolicy(Learner):
-    """Plays one policy for ever."""
+    """Plays one policy for ever: ``policy`` (H,S,A), under the name ``called``."""
 
     name: ClassVar[str] = "fixed"
     promise: ClassVar[tuple[str, str] | None] = None
+    parameters: ClassVar[tuple[str, ...]] = ("policy", "called")
 
-    def __init__(self, spec: Spec, policy: ArrayLike, episodes: int, name: str = "fixed") -> None:
-        self.spec, self.episodes, self.preset, self.constants, self.explain = spec, episodes, "-", {}, {}
-        self._state = FixedState(policy=np.array(policy, dtype=np.float64, order="C"), Y=np.zeros(spec.n_constraints))
+    def _begin(self, asked: Asked) -> FixedState:
+        for key in asked.params:
+            if key not in self.parameters:
+                raise unknown_name(f"parameter of {self.name}", key, self.parameters)
+        self.preset = "-"
+        self.name = asked.params.get("called", self.name)  # type: ignore[misc]
+        policy = np.array(self._policy(asked), dtype=np.float64, order="C")
+        return FixedState(policy=policy, Y=np.zeros(self.spec.n_constraints))
+
+    def _policy(self, asked: Asked) -> Any:
+        return asked.params["policy"]
 
 
 @register
@@ -45,20 +54,11 @@ class Uniform(FixedPolicy):
 
     name: ClassVar[str] = "uniform"
     summary: ClassVar[str] = "plays every available action with the same probability; a floor for comparison"
+    parameters: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self,
-        spec: Spec,
-        *,
-        episodes: int,
-        preset: str = "practical",
-        features: ArrayLike | None = None,
-        slater_gap: float | None = None,
-        **params: Any,
-    ) -> None:
-        for key in params:
-            raise unknown_name("parameter of uniform", key, ())
-        super().__init__(spec, spec.available / spec.available.sum(axis=2, keepdims=True), episodes)
+    def _policy(self, asked: Asked) -> Array:
+        available: Array = self.spec.available / self.spec.available.sum(axis=2, keepdims=True)
+        return available
 
 
 register_kernels(FixedState, plan, update)

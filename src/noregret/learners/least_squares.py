@@ -6,16 +6,19 @@ one-hot features its estimates are the same for all actions and never change.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noregret.errors import InputError
 from noregret.features import is_one_hot
-from noregret.kernels.gram import OneHotGram, TableGram, one_hot_gram, table_gram
-from noregret.learners.presets import Choices
-from noregret.learners.tabular import steps_left, tables
+from noregret.kernels.gram.base import Tables
+from noregret.kernels.gram.one_hot import OneHotGram, one_hot_gram
+from noregret.kernels.gram.table import TableGram, table_gram
+from noregret.kernels.steps import untried
+from noregret.learners.base import Asked, Learner
+from noregret.learners.parts.rule import Rule, assemble
+from noregret.learners.presets import Cap, Choices, Constants
 from noregret.problems.base import Array, Spec, check_features
 
 #: The parameters of :func:`regression`.
@@ -38,33 +41,56 @@ def empty_gram(spec: Spec, phi: Array | None, J: int, lam: float, estimates: int
     return table_gram(phi, spec.horizon, J, lam, estimates)
 
 
-def caps(spec: Spec, cap: str) -> Array:
-    """The upper truncation of each step: H, or the number of steps left."""
-    return np.full(spec.horizon, float(spec.horizon)) if cap == "H" else steps_left(spec)
+def empty_tables(spec: Spec, J: int) -> Tables:
+    """Zeros, for J objectives."""
+    H, S, A = spec.horizon, spec.n_states, spec.n_actions
+    return Tables(
+        Q=np.zeros((H, J, S, A)), V=np.zeros((H + 1, J, S)), policy=np.zeros((H, S, A)), available=spec.available.copy(),
+        bonus=np.zeros((1, J)),
+    )  # fmt: skip
 
 
-def one_constraint(learner: str, spec: Spec) -> None:
-    """Refuse a problem with several constraints."""
-    if spec.n_constraints != 1:
-        raise InputError(f"the problem has {spec.n_constraints} constraints; {learner} is stated for 1, as its paper has it")
+class Start(NamedTuple):
+    """What the states of these learners share before the first episode."""
+
+    gram: OneHotGram | TableGram
+    tables: Tables
+    rule: Rule
 
 
-def regression(
-    choices: Choices, spec: Spec, J: int, *, theory_beta: float, why_beta: str, practical_beta: float
-) -> dict[str, Any]:  # fmt: skip
-    """β, λ and the truncation: as printed (λ = 1, cap H), or in practice λ = (β/H)² and what the steps left can give.
+class LeastSquaresLearner(Learner):
+    """A learner that regresses on φ. A subclass names its ``parameters`` and makes its state in ``_start``."""
 
-    Returns the fields that the states of these learners share, for J objectives.
-    """
-    H = spec.horizon
-    scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1.0, "see beta"))
-    practical = (scale * practical_beta, f"bonus_scale·{practical_beta:g}, chosen")
-    beta = choices.number("beta", (scale * theory_beta, f"bonus_scale·{why_beta}"), practical)
-    untried_is_H = ((beta / H) ** 2 or 1.0, "(β/H)², so that an untried pair is worth exactly H")
-    lam = choices.number("lam", (1.0, "λ = 1, as printed"), untried_is_H, above=0.0)
-    reason = "as printed" if choices.theory else "what H-h+1 steps can give"
-    cap = caps(spec, choices.word("cap", "H" if choices.theory else "H-h+1", ("H", "H-h+1"), reason))
-    clip = choices.flag("lower_clip", False, True, "as printed" if choices.theory else "values are ≥ 0")
-    fields = {"available": spec.available.copy(), "cap": cap, "floor": 0.0 if clip else -np.inf, "beta": beta}
-    worth = np.minimum(beta / np.sqrt(lam), cap)  # where nothing was seen only the bonus counts
-    return fields | tables(spec, np.repeat(worth[:, None], J, axis=1))
+    def _begin(self, asked: Asked) -> Any:
+        choices = Choices(self.name, self.preset, asked.slater_gap, asked.params, self.parameters)
+        self.phi, self.dimension, called = feature_map(self.spec, asked.features)
+        state = self._start(choices)
+        self.constants, self.explain = choices.values | {"features": called}, choices.why
+        return state
+
+    def _start(self, choices: Choices) -> Any:
+        """The state before the first episode."""
+        raise TypeError(f"{type(self).__name__} has no _start")
+
+    def _regression(self, choices: Choices, J: int, *, theory: tuple[float, str], practical: float) -> Start:
+        """β, λ and the truncation: as printed (λ = 1, cap H), or in practice λ = (β/H)² and what the steps left give; α = ∞.
+
+        Args:
+            choices: what was given, by preset.
+            J: objectives that are estimated, the reward first.
+            theory: β as printed but for the factor ``bonus_scale``, and how that is written.
+            practical: the same in practice.
+        """
+        spec, H = self.spec, self.spec.horizon
+        scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1.0, "see beta"))
+        chosen = (scale * practical, f"bonus_scale·{practical:g}, chosen")
+        beta = choices.number("beta", (scale * theory[0], f"bonus_scale·{theory[1]}"), chosen)
+        untried_is_H = ((beta / H) ** 2 or 1.0, "(β/H)², so that an untried pair is worth exactly H")
+        lam = choices.number("lam", (1.0, "λ = 1, as printed"), untried_is_H, above=0.0)
+        reason = "as printed" if choices.theory else "what H-h+1 steps can give"
+        cap = cast(Cap, choices.word("cap", "H" if choices.theory else "H-h+1", ("H", "H-h+1"), reason))
+        clip = choices.flag("lower_clip", False, True, "as printed" if choices.theory else "values are ≥ 0")
+        rule = assemble(Constants(lam=lam, beta=beta, alpha=np.inf, eta=0.0, xi=0.0, cap=cap, lower_clip=clip), spec)
+        rule, tables = rule._replace(beta=rule.beta[:J].copy()), empty_tables(spec, J)
+        untried(tables, rule, lam)  # where nothing was seen only the bonus counts
+        return Start(empty_gram(spec, self.phi, 1 + spec.n_constraints, lam), tables, rule)

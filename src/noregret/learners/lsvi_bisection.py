@@ -29,55 +29,46 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from noregret import theory
 from noregret.kernels.bisection import attempt, bisect
 from noregret.kernels.bisection import register as register_attempt
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.gram import estimate, learn
+from noregret.kernels.gram.base import Tables, learn
 from noregret.kernels.jit import jit
-from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import start_value
-from noregret.learners.base import Learner, register
-from noregret.learners.least_squares import REGRESSION, empty_gram, feature_map, one_constraint, regression
+from noregret.learners.least_squares import REGRESSION, LeastSquaresLearner
+from noregret.learners.parts.rule import Rule
 from noregret.learners.presets import Choices
-from noregret.problems.base import Array, Spec
+from noregret.learners.primal_dual_lsvi import backward
+from noregret.learners.registry import register
+from noregret.problems.base import Array
 
 
 class BisectionState(NamedTuple):
-    """The fields of Algorithm 1's state that its plan uses, and the search."""
+    """What Algorithm 1 needs for a plan, and the search."""
 
     gram: Any  # OneHotGram or TableGram
-    Q: Array  # (H,2,S,A)
-    V: Array  # (H+1,2,S)
-    policy: Array  # (H,S,A)
+    tables: Tables
+    rule: Rule
+    policy: Array  # (H,S,A) of the tables
     Y: Array  # (1,) the price of the last plan
-    b: Array  # (1,)
     start: Array  # (S,)
-    available: NDArray[np.bool_]  # (H,S,A)
-    cap: Array  # (H,)
-    floor: float
-    beta: float
-    alpha: float
     top: float  # Y_max
     passes: int
 
 
 @jit
-def backward(state: Any) -> None:
+def plan_at(state: Any) -> None:
     """Alg. 1, l. 4-12, for the price in ``state.Y``."""
-    gram = state.gram
-    for h in range(len(state.Q) - 1, -1, -1):
-        estimate(gram, h, state.V, state.beta, state.floor, state.cap[h], state.Q)
-        soft_max(state.Q, h, gram.active, gram.actives[h], state.Y, state.alpha, state.available, state.policy, state.V)
+    backward(state.gram, state.tables, state.rule, state.Y, state.rule.alpha[0])
 
 
 def plan_for(state: Any, price: float) -> Any:
     """Plan for a price; how far the optimistic V_g is above b."""
     state.Y[0] = price
-    backward(state)
-    return start_value(state.V, 1, state.start) - state.b[0]
+    plan_at(state)
+    return start_value(state.tables.V, 1, state.start) - state.rule.b[0]
 
 
 def plan(state: Any) -> None:
@@ -91,8 +82,12 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     learn(state.gram, states, actions, observed)
 
 
+#: More halvings of a range of floats change nothing.
+MOST_PASSES = 2000
+
+
 @register
-class LSVIBisection(Learner):
+class LSVIBisection(LeastSquaresLearner):
     """``lsvi-bisection``: Ghosh, Zhou and Shroff 2024, with a bisection for the price in every episode."""
 
     name: ClassVar[str] = "lsvi-bisection"
@@ -101,36 +96,20 @@ class LSVIBisection(Learner):
     several: ClassVar[bool] = False
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T) (hard)")
 
-    def __init__(
-        self,
-        spec: Spec,
-        *,
-        episodes: int,
-        preset: str = "practical",
-        features: ArrayLike | None = None,
-        slater_gap: float | None = None,
-        **params: Any,
-    ) -> None:
-        H, A = spec.horizon, spec.n_actions
-        one_constraint(self.name, spec)
-        phi, d, called = feature_map(spec, features)
-        choices = Choices(self.name, preset, slater_gap, params, self.parameters)
-        theory_beta = theory.beta(d=d, H=H, K=episodes, A=A, p=choices.probability())
-        fields = regression(choices, spec, 2, theory_beta=theory_beta, why_beta="d·H·√ι", practical_beta=0.3)
-        root = math.sqrt(episodes)
+    def _start(self, choices: Choices) -> BisectionState:
+        spec, H, A, root = self.spec, self.spec.horizon, self.spec.n_actions, math.sqrt(self.episodes)
+        beta = theory.beta(d=self.dimension, H=H, K=self.episodes, A=A, p=choices.probability())
+        begin = self._regression(choices, 2, theory=(beta, "d·H·√ι"), practical=0.3)
         sharp = (math.log(max(A, 2)) * root / (4 * H), "log(A)√K/(4H)")
-        self.spec, self.episodes, self.preset = spec, episodes, preset
-        self._state = BisectionState(
-            gram=empty_gram(spec, phi, 2, choices.values["lam"]),
-            **fields,
+        begin.rule.alpha[0] = choices.number("alpha", sharp, (100.0, "chosen"), above=0.0, infinite=True)
+        return BisectionState(
+            *begin,
+            policy=begin.tables.policy,
             Y=np.zeros(1),
-            b=spec.thresholds.copy(),
             start=spec.start.copy(),
-            alpha=choices.number("alpha", sharp, (100.0, "chosen"), above=0.0, infinite=True),
             top=choices.number("max_price", (root, "√K"), (100.0, "chosen"), above=0.0),
-            passes=choices.count("passes", (20, "as in published code")),
+            passes=choices.count("passes", (20, "as in published code"), most=MOST_PASSES),
         )
-        self.constants, self.explain = choices.values | {"features": called}, choices.why
 
 
 register_attempt(BisectionState, plan_for)

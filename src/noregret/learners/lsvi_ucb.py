@@ -24,38 +24,31 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.gram import estimate, learn
-from noregret.kernels.softmax import soft_max
-from noregret.learners.base import Learner, register
-from noregret.learners.least_squares import REGRESSION, empty_gram, feature_map, regression
+from noregret.kernels.gram.base import Tables, learn
+from noregret.learners.least_squares import REGRESSION, LeastSquaresLearner
+from noregret.learners.parts.rule import Rule
 from noregret.learners.presets import Choices
-from noregret.problems.base import Array, Spec
+from noregret.learners.primal_dual_lsvi import backward
+from noregret.learners.registry import register
+from noregret.problems.base import Array
 
 
 class LSVIState(NamedTuple):
     """What the next episode needs; the only objective is the reward."""
 
     gram: Any  # OneHotGram or TableGram
-    Q: Array  # (H,1,S,A)
-    V: Array  # (H+1,1,S)
-    policy: Array  # (H,S,A)
+    tables: Tables
+    rule: Rule
+    policy: Array  # (H,S,A) of the tables
     Y: Array  # (m,), stays 0
     prices: Array  # (0,) no utility has a say
-    available: NDArray[np.bool_]  # (H,S,A)
-    cap: Array  # (H,)
-    floor: float
-    beta: float
 
 
 def plan(state: Any) -> None:
     """From the last step to the first: regress, add the bonus, truncate, be greedy."""
-    gram = state.gram
-    for h in range(len(state.Q) - 1, -1, -1):
-        estimate(gram, h, state.V, state.beta, state.floor, state.cap[h], state.Q)
-        soft_max(state.Q, h, gram.active, gram.actives[h], state.prices, np.inf, state.available, state.policy, state.V)
+    backward(state.gram, state.tables, state.rule, state.prices, np.inf)
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
@@ -73,7 +66,7 @@ def theory_beta(d: int, H: int, K: int, p: float) -> float:
 
 
 @register
-class LSVIUCB(Learner):
+class LSVIUCB(LeastSquaresLearner):
     """``lsvi-ucb``: greedy optimistic least squares; the constraints are not looked at."""
 
     name: ClassVar[str] = "lsvi-ucb"
@@ -81,30 +74,11 @@ class LSVIUCB(Learner):
     parameters: ClassVar[tuple[str, ...]] = REGRESSION
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "none")
 
-    def __init__(
-        self,
-        spec: Spec,
-        *,
-        episodes: int,
-        preset: str = "practical",
-        features: ArrayLike | None = None,
-        slater_gap: float | None = None,
-        **params: Any,
-    ) -> None:
-        H = spec.horizon
-        phi, d, called = feature_map(spec, features)
-        choices = Choices(self.name, preset, slater_gap, params, self.parameters)
-        p = choices.probability()
-        beta = theory_beta(d, H, episodes, p)
-        fields = regression(choices, spec, 1, theory_beta=beta, why_beta="d·H·√log(2dT/p)", practical_beta=PRACTICAL_BETA)
-        self.spec, self.episodes, self.preset = spec, episodes, preset
-        self.constants, self.explain = choices.values | {"features": called}, choices.why
-        self._state = LSVIState(
-            gram=empty_gram(spec, phi, 1 + spec.n_constraints, choices.values["lam"]),
-            **fields,
-            Y=np.zeros(spec.n_constraints),
-            prices=np.zeros(0),
-        )
+    def _start(self, choices: Choices) -> LSVIState:
+        spec = self.spec
+        beta = theory_beta(self.dimension, spec.horizon, self.episodes, choices.probability())
+        begin = self._regression(choices, 1, theory=(beta, "d·H·√log(2dT/p)"), practical=PRACTICAL_BETA)
+        return LSVIState(*begin, policy=begin.tables.policy, Y=np.zeros(spec.n_constraints), prices=np.zeros(0))
 
 
 register_kernels(LSVIState, plan, update)

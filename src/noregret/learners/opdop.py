@@ -35,17 +35,13 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from noregret.errors import InputError
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.gram import OneHotGram
 from noregret.kernels.mirror import policy_value
 from noregret.kernels.targets import Targets, estimate_targets, learn_targets, targets
-from noregret.learners.base import register
 from noregret.learners.presets import Choices
-from noregret.learners.tabular import MirrorState, TabularLearner, improve, mirror_state
+from noregret.learners.registry import register
+from noregret.learners.tabular import MirrorRule, MirrorState, TabularLearner, improve, mirror_state
 from noregret.problems.base import Array, Spec
 
 #: The most numbers that the matrices of the kernel form may have: 400 MB.
@@ -53,41 +49,29 @@ LARGEST = 5 * 10**7
 
 
 class KernelState(NamedTuple):
-    """The kernel form: the fields of :class:`MirrorState`, whose model has the means and counts, and the blocks."""
+    """The kernel form: what the tabular form has, whose model has the means and counts, and the blocks."""
 
-    model: OneHotGram
-    Q: Array  # (H,J,S,A)
-    V: Array  # (H+1,J,S), zero at H
-    policy: Array  # (H,S,A)
-    logits: Array  # (H,S,A)
-    Y: Array  # (m,)
-    b: Array  # (m,)
-    start: Array  # (S,)
-    available: NDArray[np.bool_]  # (H,S,A)
-    cap: Array  # (H,)
-    local: float
-    transition: float
-    L: float
-    alpha: float
-    theta: float
-    eta: float
-    xi: float
+    mirror: MirrorState
+    policy: Array  # (H,S,A) of it
+    Y: Array  # (m,) of it
+    Q: Array  # (H,J,S,A) of it
+    V: Array  # (H+1,J,S) of it
     blocks: Targets
     beta: float
 
 
 def plan(state: Any) -> None:
     """Evaluate the policy by value-targeted regression; the policy stands."""
-    model = state.model
-    for h in range(len(state.Q) - 1, -1, -1):
-        estimate_targets(state.blocks, model, h, state.V, state.beta, 0.0, state.cap[h], state.Q)
-        policy_value(state.Q, h, model.active, model.actives[h], state.policy, state.V)
+    one = state.mirror
+    for h in range(len(one.Q) - 1, -1, -1):
+        estimate_targets(state.blocks, one.model, h, one, state.beta, (0.0, one.cap[h]))
+        policy_value(one.model, h, one)
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """The policy step, the dual step, then the episode, with the values it was planned with as targets."""
-    improve(state, states, actions, observed)
-    learn_targets(state.blocks, state.model.visits, states, actions, state.V)
+    improve(state.mirror, states, actions, observed)
+    learn_targets(state.blocks, state.mirror.model.visits, states, actions, state.V)
 
 
 @register
@@ -126,11 +110,12 @@ class OPDOP(TabularLearner):
         if theta > 1.0:
             raise InputError(f"theta is {theta:g}; expected a weight, at most 1")
         eta = choices.number("eta", (1.0 / math.sqrt(K), "1/√K"), (0.3, "tuned; does not shrink with K"))
-        base = mirror_state(spec, lam=lam, local=2 * beta, transition=0.0, L=0.0, alpha=alpha, theta=theta, eta=eta, xi=xi)
+        rule = MirrorRule(local=2 * beta, transition=0.0, L=0.0, alpha=alpha, theta=theta, eta=eta, xi=xi)
+        base = mirror_state(spec, lam, rule)
         base.Y[:] = (eta * base.b).clip(0.0, xi)
         if form == "tabular":
             return base
-        return KernelState(**base._asdict(), blocks=targets(H, S, A, 2, lam), beta=beta)
+        return KernelState(base, base.policy, base.Y, base.Q, base.V, blocks=targets(H, S, A, 2, lam), beta=beta)
 
 
 register_kernels(KernelState, plan, update)

@@ -41,15 +41,16 @@ from noregret.errors import InputError
 from noregret.kernels.bisection import attempt, bisect
 from noregret.kernels.bisection import register as register_attempt
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.gram import estimate, learn, norm
+from noregret.kernels.gram.base import States, estimate, everyone, learn, norm
 from noregret.kernels.jit import jit
 from noregret.kernels.softmax import entropy, soft_max
 from noregret.kernels.steps import start_value
-from noregret.learners.base import Learner, register
-from noregret.learners.least_squares import empty_gram, feature_map, one_constraint
+from noregret.learners.base import Asked
+from noregret.learners.least_squares import LeastSquaresLearner, empty_gram
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import steps_left
-from noregret.problems.base import Array, Spec
+from noregret.problems.base import Array
 from noregret.problems.checks import policy_table
 
 #: The objectives, in the order of the tables.
@@ -64,15 +65,15 @@ class OPSEState(NamedTuple):
     gram: Any  # OneHotGram or TableGram, of transitions only
     known: Array  # (H,2,S,A) r and g, as told
     safe_policy: Array  # (H,S,A)
-    tables: Array  # (H,3,S,A) Q^r, Q^+, Q^g
-    values: Array  # (H+1,3,S)
+    Q: Array  # (H,3,S,A) Q^r, Q^+, Q^g
+    V: Array  # (H+1,3,S)
     policy: Array  # (H,S,A)
     prices: Array  # (2,) the weights 1 of Q^+ and y of Q^g
     Y: Array  # (1,) the price of the last plan; C_y when π_sf is played
     safe: NDArray[np.int64]  # (2,) whether π_sf is to be played, and how often it was
     b: Array  # (1,)
     start: Array  # (S,)
-    states: NDArray[np.uint32]  # (H,S) all of them
+    everyone: States
     nothing: Array  # (H,3) zeros: rewards are told, not regressed
     available: NDArray[np.bool_]  # (H,S,A)
     bonus: Array  # (3,) C_r, C_+, −C_g
@@ -86,11 +87,11 @@ class OPSEState(NamedTuple):
 @jit
 def backward(state: Any) -> None:
     """Plan for the price in ``state.prices``."""
-    gram, Q, V, policy, known = state.gram, state.tables, state.values, state.policy, state.known
+    gram, Q, V, policy, known = state.gram, state.Q, state.V, state.policy, state.known
     H, _, S, A = Q.shape
     for h in range(H - 1, -1, -1):
         Q[h] = 0.0
-        estimate(gram, h, V, 0.0, -np.inf, np.inf, Q)  # P̂V
+        estimate(gram, h, state, 0.0, (-np.inf, np.inf))  # P̂V
         for s in range(S):
             for a in range(A):
                 width = norm(gram, h, s, a)
@@ -99,7 +100,7 @@ def backward(state: Any) -> None:
                 Q[h, REWARD, s, a] += known[h, 0, s, a]
                 Q[h, EXPLORE, s, a] += state.B * width
                 Q[h, UTILITY, s, a] += known[h, 1, s, a]
-        soft_max(Q, h, state.states, S, state.prices, 1.0 / state.kappa, state.available, policy, V)
+        soft_max(state.everyone, h, state, state.prices, 1.0 / state.kappa)
         for s in range(S):
             V[h, REWARD, s] += state.kappa * entropy(policy, h, s)
 
@@ -108,7 +109,7 @@ def plan_for(state: Any, price: float) -> Any:
     """Plan for a price; how far the pessimistic V^g is above b."""
     state.Y[0] = state.prices[1] = price
     backward(state)
-    return start_value(state.values, UTILITY, state.start) - state.b[0]
+    return start_value(state.V, UTILITY, state.start) - state.b[0]
 
 
 @jit
@@ -134,7 +135,7 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 
 
 @register
-class OPSELCMDP(Learner):
+class OPSELCMDP(LeastSquaresLearner):
     """``opse-lcmdp``: Kitamura et al. 2025; is told r, g and a safe policy."""
 
     name: ClassVar[str] = "opse-lcmdp"
@@ -144,47 +145,31 @@ class OPSELCMDP(Learner):
     parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "reward", "utilities")
     told: ClassVar[tuple[str, ...]] = ("reward", "utilities", "safe_policy")
 
-    def __init__(
-        self,
-        spec: Spec,
-        *,
-        episodes: int,
-        preset: str = "practical",
-        features: ArrayLike | None = None,
-        slater_gap: float | None = None,
-        reward: ArrayLike | None = None,
-        utilities: ArrayLike | None = None,
-        safe_policy: ArrayLike | None = None,
-        **params: Any,
-    ) -> None:
-        H, S, A = spec.horizon, spec.n_states, spec.n_actions
-        one_constraint(self.name, spec)
+    def _start(self, choices: Choices) -> OPSEState:
+        spec, given = self.spec, choices.given
+        H, S, A, safe_policy = spec.horizon, spec.n_states, spec.n_actions, given.get("safe_policy")
         if safe_policy is None or isinstance(safe_policy, str):
             raise InputError(
                 f"safe_policy is {safe_policy!r}; {self.name} needs a policy that meets the constraint with room: "
                 f"an array (H,S,A) (or 'safest' in run, which takes the oracle's)"
             )
         safe = policy_table(safe_policy, spec.available, "safe_policy")
-        known = np.stack([_told("reward", reward, (H, S, A)), _told("utilities", utilities, (H, S, A))], axis=1)
-        phi, d, called = feature_map(spec, features)
-        choices = Choices(self.name, preset, slater_gap, params, self.parameters)
-        c = _choose(choices, H=H, A=A, d=d, K=episodes)
-        self.spec, self.episodes, self.preset, self.explain = spec, episodes, preset, choices.why
-        self.constants = c | {"features": called, "told": "r, g and a safe policy"}
+        known = np.stack([_told(key, given.get(key), (H, S, A)) for key in ("reward", "utilities")], axis=1)
+        c = _choose(choices, H=H, A=A, d=self.dimension, K=self.episodes)
         left = steps_left(spec) - 1.0
-        self._state = OPSEState(
-            gram=empty_gram(spec, phi, 3, c["lam"]),
+        return OPSEState(
+            gram=empty_gram(spec, self.phi, 3, c["lam"]),
             known=np.ascontiguousarray(known),
             safe_policy=safe,
-            tables=np.zeros((H, 3, S, A)),
-            values=np.zeros((H + 1, 3, S)),
+            Q=np.zeros((H, 3, S, A)),
+            V=np.zeros((H + 1, 3, S)),
             policy=safe.copy(),
             prices=np.ones(2),
             Y=np.zeros(1),
             safe=np.zeros(2, dtype=np.int64),
             b=spec.thresholds.copy(),
             start=spec.start.copy(),
-            states=np.tile(np.arange(S, dtype=np.uint32), (H, 1)),
+            everyone=everyone(S),
             nothing=np.zeros((H, 3)),
             available=spec.available.copy(),
             bonus=np.array([c["C_r"], c["C_plus"], -c["C_g"]]),
@@ -195,13 +180,18 @@ class OPSELCMDP(Learner):
             passes=c["passes"],
         )
 
+    def _begin(self, asked: Asked) -> OPSEState:
+        state: OPSEState = super()._begin(asked)
+        self.constants["told"] = "r, g and a safe policy"
+        return state
+
     @property
     def safe_plays(self) -> int:
         """How many episodes played the safe policy."""
         return int(self._state.safe[1])
 
     def _estimates(self) -> dict[str, Array]:
-        Q, V = self._state.tables, self._state.values
+        Q, V = self._state.Q, self._state.V
         return {
             "Q_r": Q[:, REWARD].copy(), "Q_g": Q[None, :, UTILITY].copy(),
             "V_r": V[:, REWARD].copy(), "V_g": V[None, :, UTILITY].copy(),

@@ -36,12 +36,12 @@ from numpy.typing import NDArray
 from noregret.kernels.box import Box, optimistic_step, set_box, sort_next, whole_box
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.empirical import empirical_model, learn_episode
-from noregret.kernels.gram import OneHotGram
+from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_step_from
-from noregret.learners.base import register
 from noregret.learners.opt_primal_dual import logarithms
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec
 
@@ -73,16 +73,16 @@ def plan(state: Any) -> None:
     model, box, Q, V = state.model, state.box, state.Q, state.V
     for h in range(len(Q) - 1, -1, -1):
         sort_next(box, h, V, state.Y)
-        optimistic_step(box, model, h, V, 0.0, state.cap[h], Q)
-        soft_max(Q, h, model.active, model.actives[h], state.Y, np.inf, state.available, state.policy, V)
+        optimistic_step(box, model, h, V, (0.0, state.cap[h]), Q)
+        soft_max(model, h, state, state.Y, np.inf)
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """The dual step with the V_g the episode was planned with; then counts and boxes of the pairs visited."""
     dual_step_from(state.Y, state.b, state.V, state.start, state.eta, np.inf)
-    learn_episode(state.model, states, actions, observed, state.local, 0.0, 0.0)
+    learn_episode(state.model, states, actions, observed, (state.local, 0.0, 0.0))
     for h in range(len(actions)):
-        set_box(state.box, state.model, h, states[h], actions[h], state.L, state.scale)
+        set_box(state.box, state.model, (h, states[h], actions[h]), state.L, state.scale)
 
 
 @register

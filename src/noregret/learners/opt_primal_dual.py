@@ -33,9 +33,9 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from noregret.learners.base import register
 from noregret.learners.presets import Choices
-from noregret.learners.tabular import MirrorState, TabularLearner, mirror_state
+from noregret.learners.registry import register
+from noregret.learners.tabular import MirrorRule, MirrorState, TabularLearner, mirror_state
 from noregret.problems.base import Spec
 
 
@@ -66,6 +66,5 @@ class OptPrimalDual(TabularLearner):
         )
         eta = choices.number("eta", (xi / (H * math.sqrt(m * K)), "ρ/√(H²IK)"), (0.3, "tuned; does not shrink with K"))
         L_p, L_l = logarithms(spec, K, p)
-        return mirror_state(
-            spec, lam=0.0, local=scale * math.sqrt(L_l), transition=scale * H, L=L_p, alpha=alpha, theta=0.0, eta=eta, xi=xi
-        )
+        rule = MirrorRule(scale * math.sqrt(L_l), transition=scale * H, L=L_p, alpha=alpha, theta=0.0, eta=eta, xi=xi)
+        return mirror_state(spec, 0.0, rule)

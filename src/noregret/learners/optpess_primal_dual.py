@@ -33,11 +33,12 @@ from numpy.typing import NDArray
 
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.empirical import NO_BONUS, empirical_model, learn_episode
-from noregret.kernels.gram import OneHotGram, estimate
+from noregret.kernels.gram.base import estimate
+from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_move, start_value
-from noregret.learners.base import register
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec
 
@@ -65,11 +66,10 @@ class OptPessState(NamedTuple):
 
 def plan(state: Any) -> None:
     """The greedy policy on optimistic values, from the last step to the first."""
-    model, Q, V = state.model, state.Q, state.V
     beta = max(state.width * np.sqrt(np.log(state.episode[0] / state.delta)), NO_BONUS)
-    for h in range(len(Q) - 1, -1, -1):
-        estimate(model, h, V, beta, 0.0, state.cap[h], Q)
-        soft_max(Q, h, model.active, model.actives[h], state.Y, np.inf, state.available, state.policy, V)
+    for h in range(len(state.Q) - 1, -1, -1):
+        estimate(state.model, h, state, beta, (0.0, state.cap[h]))
+        soft_max(state.model, h, state, state.Y, np.inf)
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
@@ -81,7 +81,7 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
         state.queue[i] = dual_move(state.queue[i], state.b[i] + eps - start_value(state.V, 1 + i, state.start), 1.0, np.inf)
         state.Y[i] = state.queue[i] / (state.eta * np.sqrt(k + 1.0))
     state.episode[0] = k + 1.0
-    learn_episode(state.model, states, actions, observed, 1.0, 0.0, 0.0)
+    learn_episode(state.model, states, actions, observed, (1.0, 0.0, 0.0))
 
 
 @register

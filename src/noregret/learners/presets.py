@@ -12,7 +12,7 @@ What a user gives replaces the preset's number and no other one, but for those t
 In version 0.1 a given β, α or η also switched options of ``practical`` (:func:`changed_meaning`).
 
 Two numbers may be given as words: ``zeta="theorem"`` is the ζ of Theorem 2 times ``zeta_scale``, with ξ = 4H/γ; and with
-``xi="estimate"`` γ is estimated from the data (:mod:`noregret.learners.epochs`), where ξ here is the most it may become.
+``xi="estimate"`` γ is estimated from the data (:mod:`noregret.learners.parts.epochs`), where ξ here is the most it may become.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from noregret import theory
+from noregret._system.checks import integer
 from noregret.errors import InputError, unknown_name
 
 Cap = Literal["H", "H-h+1"]
@@ -373,14 +374,12 @@ class Choices:
         self.values[key] = chosen = flag(key, self.given.get(key, theory if self.theory else practical))
         return chosen
 
-    def count(self, key: str, theory: tuple[int, str], practical: tuple[int, str] | None = None) -> int:
-        """A whole number, at least 1: given, or by preset."""
+    def count(self, key: str, theory: tuple[int, str], practical: tuple[int, str] | None = None, most: int = 1 << 62) -> int:
+        """A whole number from 1 to ``most``: given, or by preset."""
         value, reason = theory if self.theory or practical is None else practical
         self.why[key] = "given" if key in self.given else reason
         chosen = self.given.get(key, value)
-        if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or chosen < 1:
-            raise InputError(f"{key} is {chosen!r}; expected a whole number, at least 1")
-        self.values[key] = chosen = int(chosen)
+        self.values[key] = chosen = integer(key, chosen, 1, most)
         return chosen
 
     def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:

@@ -22,12 +22,13 @@ Departures, each a named option whose first value is the printed form (``docs/al
 - ``dual_estimate`` "optimistic" | "plain" | "pessimistic": the dual step uses the same regression without bonus, evaluated
   beside the others and worth ``dual_prior`` of the cap where there is no data at all; or with the bonus taken off, times
   ``pessimism``, and worth 0 there;
-- ``safe_policy`` none | π: play the mixture of the planned policy with π that is certified by the pessimistic estimate;
-- ``damping`` off | on: the dual's gain halves when b − V_g changes sign;
-- ``rounding`` None | ε: an ε-net in place of the soft-max (:mod:`noregret.learners.rounding`);
+- ``safe_policy`` none | π: play a mixture of the planned policy with π, as far as ``certificate`` allows: "tuned", by
+  the pessimistic estimate (:mod:`noregret.kernels.safety`) | "confidence" (:mod:`noregret.kernels.certificate`);
+- ``damping`` off | on: the dual's gain halves when b − V_g changes sign (:func:`noregret.kernels.steps.dual_step`);
+- ``rounding`` None | ε: an ε-net in place of the soft-max (:mod:`noregret.learners.parts.rounding`);
 - ``alpha_schedule``, ``eta_schedule`` "fixed" | "anytime": α_k = α√k and η_k = η/√k, which need no K;
 - ``restart`` "none" | "doubling", with ``restart_data`` "kept" | "dropped", for an unknown K, and ``xi`` a number | "estimate",
-  for an unknown γ: :mod:`noregret.learners.epochs`.
+  for an unknown γ: :mod:`noregret.learners.parts.epochs`.
 
 References:
     Ghosh, Zhou, Shroff. Provably Efficient Model-Free Constrained RL with Linear Function Approximation. NeurIPS 2022.
@@ -40,22 +41,24 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from noregret.errors import InputError
+from noregret.kernels.certificate import Certified, certified
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.gram import estimate, learn
+from noregret.kernels.gram.base import Tables, learn, sweep
 from noregret.kernels.jit import jit
-from noregret.kernels.restart import clear
-from noregret.kernels.safety import certified, mix, safe_share
-from noregret.kernels.softmax import soft_max
-from noregret.kernels.steps import adaptive_dual_step, step_bonus
+from noregret.kernels.safety import Safety, safety, stay_safe, watch
+from noregret.kernels.steps import dual_step, pace, step_bonus, untried
 from noregret.learners import presets, theorems
-from noregret.learners.base import Learner, register
-from noregret.learners.epochs import ROUNDS, Epochs, epochs, restart, untried, use_gap, weigh
-from noregret.learners.least_squares import caps, empty_gram, feature_map
+from noregret.learners.base import Asked, Learner
+from noregret.learners.least_squares import empty_gram, empty_tables, feature_map
+from noregret.learners.parts.epochs import ROUNDS, Epochs, epochs, restart, use_gap, weigh
+from noregret.learners.parts.rounding import greedy_only, rounded
+from noregret.learners.parts.rule import Dual, Rule, assemble, no_dual
 from noregret.learners.presets import PARAMETERS, Constants
-from noregret.problems.base import Array, Spec
+from noregret.learners.registry import register
+from noregret.problems.base import Array
 from noregret.problems.checks import policy_table
 from noregret.theory import Promise
 
@@ -63,129 +66,68 @@ from noregret.theory import Promise
 class PrimalDualState(NamedTuple):
     """What the next episode needs. J objectives: the reward, m utilities, and with a plain dual estimate these once more."""
 
-    gram: Any  # OneHotGram or TableGram: Λ and the data
-    Q: Array  # (H,J,S,A)
-    V: Array  # (H+1,J,S), zero at H
-    policy: Array  # (H,S,A) what is played
-    target: Array  # (H,S,A) what is planned: the same array, unless there is a safe policy to mix it with
-    Y: Array  # (m,)
-    b: Array  # (m,) thresholds, tightened by ζ
-    available: NDArray[np.bool_]  # (H,S,A)
-    cap: Array  # (H,)
-    floor: float  # 0, or −∞ without the lower clip
-    beta: Array  # (J,) β of each objective; for the dual's own objectives prior·√λ (times the cap), or −pessimism·β
-    pessimistic: bool  # which of the two
-    bonus: Array  # (J,) scratch: β of this step
-    span_floor: float  # least spread that β is multiplied by; negative for a constant β
-    alpha: Array  # (1,) each, as they may change on the way
-    eta: Array
-    xi: Array
-    k: NDArray[np.int64]  # (1,) episodes so far
-    alpha_anytime: bool
-    eta_anytime: bool
-    damping: bool
-    gain: Array  # (m,) of the dual step
-    lack: Array  # (m,) last b − V_g
-    start: Array  # (S,) distribution of the first state
-    safe: Array  # (H,S,A), or (0,0,0) without a safe policy
-    share: Array  # (1,) how much of the target is played
-    Q_mix: Array  # scratch like Q and V for the values of mixtures
-    V_mix: Array
-    turns: bool  # whether something happens at episodes 2^i
+    gram: Any  # the data: Λ and sums, of any kind of features
+    dual: Dual  # Y, and what its step remembers
+    rule: Rule  # the constants
+    tables: Tables  # what a plan fills: Q, V and policy
+    policy: Array  # (H,S,A) what is played: the policy of the tables, unless there is a safe one to mix it with
+    Y: Array  # (m,) of the dual
+    safety: Safety | Certified
     epochs: Epochs
 
 
 def plan(state: Any) -> None:
     """Alg. 1, l. 4-12, with the α of this episode."""
-    alpha = state.alpha[0] * pace(state.k[0], state.alpha_anytime)
-    backward(
-        state.gram, state.Q, state.V, state.target, state.beta, state.pessimistic, state.bonus, state.span_floor, state.floor,
-        state.cap, state.Y, alpha, state.available,
-    )  # fmt: skip
-    if len(state.safe) > 0:
-        stay_safe(state)
+    alpha = state.rule.alpha[0] * pace(state.dual.k[0], state.rule.alpha_anytime)
+    backward(state.gram, state.tables, state.rule, state.Y, alpha)
+    if len(state.safety.policy) > 0:
+        stay_safe(state.gram, state.safety, state.tables, state.rule, state.policy)
 
 
 @partial(jit, inline=True)
-def backward(
-    gram: Any, Q: Any, V: Any, policy: Any, beta: Any, pessimistic: bool, bonus: Any, span_floor: float, floor: float,
-    cap: Any, Y: Any, alpha: float, available: Any,
-) -> None:  # fmt: skip
+def backward(gram: Any, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
     """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max."""
-    moving = span_floor >= 0.0 or len(beta) > 1 + len(Y)  # else β is the same number at every step
-    for j in range(len(beta)):
-        bonus[j] = beta[j]
-    for h in range(len(Q) - 1, -1, -1):  # l. 4
-        if moving:
-            step_bonus(gram, h, V, beta, len(Y), pessimistic, cap[h], span_floor, bonus)  # β of this step
-        estimate(gram, h, V, bonus, floor, cap[h], Q)  # l. 5-9
-        soft_max(Q, h, gram.active, gram.actives[h], Y, alpha, available, policy, V)  # l. 10-12
+    for h in range(len(rule.cap) - 1, -1, -1):  # l. 4
+        step_bonus(gram, h, tables, rule)  # β of this step
+        sweep(gram, h, tables, rule, Y, alpha)  # l. 5-9: w_j, and Q_j from it; l. 10-12: π, and V_j under it
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """Alg. 1, l. 13-16: take in the episode; the dual step uses the V_g that the episode was planned with."""
+    watch(state.safety, state.policy, states, actions, observed)
     learn(state.gram, states, actions, observed)  # l. 5 of the next episode
-    eta = state.share[0] * state.eta[0] / pace(state.k[0], state.eta_anytime)  # the price of a policy not played waits
-    first = state.V.shape[1] - len(state.Y)  # the objectives that the dual looks at: the last m
-    adaptive_dual_step(
-        state.Y, state.b, state.V, first, states[0], eta, state.xi[0], state.damping, state.gain, state.lack
-    )  # l. 16
-    state.k[0] += 1
-    if state.turns and (state.k[0] & (state.k[0] + 1)) == 0:  # the next episode is number 2^i
+    dual_step(state.dual, state.rule, state.tables.V, states[0], state.safety.share[0])  # l. 16
+    if (state.dual.k[0] & (state.dual.k[0] + 1)) == 0:  # the next episode is number 2^i
         turn(state)
 
 
 @jit
+def run_backward(gram: Any, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+    """:func:`backward`, called from Python."""
+    backward(gram, tables, rule, Y, alpha)
+
+
+@jit
 def turn(state: Any) -> None:
-    """Before episode 2^i: restart, estimate γ, as asked (:mod:`noregret.learners.epochs`)."""
-    one, gram, m, H = state.epochs, state.gram, len(state.Y), len(state.Q)
-    alpha, eta, xi, beta, cap = state.alpha, state.eta, state.xi, state.beta, state.cap
-    span_floor, floor = state.span_floor, state.floor
+    """Before episode 2^i: restart, estimate γ, as asked (:mod:`noregret.learners.parts.epochs`)."""
+    one, rule = state.epochs, state.rule
     if len(one.numbers) > 0:
-        restart(one, state.k[0], alpha, eta, xi, state.b, beta)
-        state.Y[:] = 0.0
-        state.gain[:] = 1.0
-        state.lack[:] = 0.0
-        if one.dropped:
-            clear(gram)
-            state.Q_mix[:] = 0.0  # what was certified rested on the data
-            state.V_mix[:] = 0.0
-        untried(state.Q, state.V, state.target, state.available, beta, m, state.pessimistic, cap, span_floor, floor, gram.lam)
+        restart(state)
     if one.factor > 0.0:
-        weigh(one, 0, H)
-        rounds = 1 if m == 1 else ROUNDS
+        rounds = 1 if len(rule.b) == 1 else ROUNDS
+        weigh(one, 0, len(rule.cap))
         for _ in range(rounds):
-            untried(one.Q, one.V, one.policy, state.available, beta, m, state.pessimistic, cap, span_floor, floor, gram.lam)
-            backward(
-                gram, one.Q, one.V, one.policy, beta, state.pessimistic, state.bonus, span_floor, floor, cap,
-                one.prices, np.inf, state.available,
-            )  # fmt: skip
-            weigh(one, rounds, H)
-        use_gap(one, H, alpha, eta, xi, state.Y)
+            untried(one.greedy, rule, state.gram.lam)
+            backward(state.gram, one.greedy, rule, one.prices, np.inf)
+            weigh(one, rounds, len(rule.cap))
+        use_gap(one, rule, state.Y)
 
 
-@jit
-def pace(k: int, anytime: bool) -> float:
-    """√k for the anytime schedule (k counts from 0), else 1."""
-    return np.sqrt(k + 1.0) if anytime else 1.0
+register_kernels(PrimalDualState, plan, update)
 
 
-@jit
-def stay_safe(state: Any) -> None:
-    """Play as much of the planned policy as is certified, and the safe policy for the rest."""
-    first, share = 1 + len(state.Y), 1.0
-    if not certified(state.V, first, state.b, state.start):
-        share = safe_share(
-            state.gram, state.safe, state.target, first, state.beta, state.span_floor, state.bonus, state.cap, state.Q_mix,
-            state.V_mix, state.b, state.start,
-        )  # fmt: skip
-    mix(state.safe, state.target, share, state.policy)
-    state.share[0] = share
-
-
-@register
-class PrimalDualLSVI(Learner):
-    """``primal-dual-lsvi``: Algorithm 1 for one-hot features and for any φ on finitely many states."""
+class Algorithm1(Learner):
+    """What the learner is to a user, and its constants, for states of every kind."""
 
     name: ClassVar[str] = "primal-dual-lsvi"
     summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
@@ -193,112 +135,98 @@ class PrimalDualLSVI(Learner):
     parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "rounding")
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T)")
 
-    def __init__(
-        self,
-        spec: Spec,
-        *,
-        episodes: int,
-        preset: str = "practical",
-        features: ArrayLike | None = None,
-        slater_gap: float | None = None,
-        safe_policy: ArrayLike | None = None,
-        rounding: float | None = None,
-        **params: Any,
-    ) -> None:
-        H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
-        phi, d, called = feature_map(spec, features)
-        params = params if rounding is None else params | {"alpha": greedy_only(params.get("alpha"), safe_policy)}
+    dimension: int  # d
+    _given: dict[str, Any]  # what presets are asked with
 
-        def for_length(K: int) -> tuple[Constants, dict[str, str], Array]:
-            """The constants for K episodes, why, and β of each objective."""
-            c, why = presets.primal_dual(preset, H=H, A=A, d=d, m=m, K=K, slater_gap=slater_gap, **params)
-            beta = np.full(1 + (m if c.dual_estimate == "optimistic" else 2 * m), c.beta * c.utility_bonus)
-            beta[0] = c.beta
-            beta[1 + m :] = -c.pessimism * beta[1] if c.dual_estimate == "pessimistic" else c.dual_prior * np.sqrt(c.lam)
-            return c, why, beta
-
-        constants, explain, beta = for_length(episodes)
-        if constants.restart == "doubling":  # report the longest part, begin with the first
-            constants, explain, _ = for_length(2 ** (episodes.bit_length() - 1))
-        first, _, beta = for_length(1) if constants.restart == "doubling" else (constants, explain, beta)
-        safe = self._safe_policy(safe_policy, spec, preset, constants)
-        self.spec, self.phi, self.episodes, self.preset, self.explain = spec, phi, episodes, preset, explain
-        self.constants = vars(constants) | {"features": called}
-        if safe is not None:
-            self.constants["safe_policy"], self.explain["safe_policy"] = "given", "handed over, and taken to be safe"
-        proven, safe = (safe, None) if constants.certificate == "confidence" else (None, safe)
-        J, lam = len(beta), constants.lam
-        pessimistic = constants.dual_estimate == "pessimistic"
-        policy = np.zeros((H, S, A))
-        state = PrimalDualState(  # l. 1
-            gram=empty_gram(spec, phi, 1 + m, lam, J),
-            Q=np.zeros((H, J, S, A)),
-            V=np.zeros((H + 1, J, S)),
-            policy=policy,
-            target=policy if safe is None else np.zeros((H, S, A)),
-            Y=np.zeros(m),
-            b=spec.thresholds + first.zeta,
-            available=spec.available.copy(),
-            cap=caps(spec, constants.cap),
-            floor=0.0 if constants.lower_clip else -np.inf,
-            beta=beta,
-            pessimistic=pessimistic,
-            bonus=np.zeros(J),
-            span_floor=constants.span_floor if constants.bonus == "span" else -1.0,
-            alpha=np.array([first.alpha]),
-            eta=np.array([first.eta]),
-            xi=np.array([first.xi]),
-            k=np.zeros(1, dtype=np.int64),
-            alpha_anytime=constants.alpha_schedule == "anytime",
-            eta_anytime=constants.eta_schedule == "anytime",
-            damping=constants.damping,
-            gain=np.ones(m),
-            lack=np.zeros(m),
-            start=spec.start.copy(),
-            safe=np.zeros((0, 0, 0)) if safe is None else safe,
-            share=np.ones(1),
-            Q_mix=np.zeros((H, J, S, A) if safe is not None else (0, 0, 0, 0)),
-            V_mix=np.zeros((H + 1, J, S) if safe is not None else (0, 0, 0)),
-            turns=constants.restart == "doubling" or constants.xi_rule == "estimate",
-            epochs=epochs(spec, first, J, lambda K: for_length(K)[::2]),
-        )
-        untried(
-            state.Q, state.V, state.target, state.available, beta, m, pessimistic, state.cap, state.span_floor, state.floor, lam
-        )
-        self._state: Any = state
-        if rounding is not None:
-            if state.turns:
-                raise InputError("rounding is given; expected with it neither restart 'doubling' nor xi 'estimate'")
-            from noregret.learners.rounding import rounded  # it builds on this file
-
-            self._state = rounded(state, d, rounding)
-            self.constants["rounding"] = rounding
-        if proven is not None:
-            from noregret.learners.parts.certified import certified_state  # it builds on this file
-
-            self._state = certified_state(state, proven, spec, episodes, constants.p)
+    def _constants(self, K: int) -> tuple[Constants, dict[str, str]]:
+        """The constants for K episodes, and why."""
+        spec = self.spec
+        sizes = {"H": spec.horizon, "A": spec.n_actions, "d": self.dimension, "m": spec.n_constraints, "K": K}
+        return presets.primal_dual(self.preset, **sizes, **self._given)
 
     @classmethod
     def meaning(cls, preset: str, params: Mapping[str, Any]) -> int:
         """2 where version 0.1 would have switched options for the numbers given."""
         return 2 if presets.changed_meaning(preset, params) else 1
 
+
+@register
+class PrimalDualLSVI(Algorithm1):
+    """``primal-dual-lsvi`` for one-hot features and for any φ on finitely many states."""
+
+    _state: PrimalDualState
+
+    def _begin(self, asked: Asked) -> PrimalDualState:
+        spec, K, given = self.spec, self.episodes, dict(asked.params, slater_gap=asked.slater_gap)
+        safe_policy, net = given.pop("safe_policy", None), given.pop("rounding", None)
+        if net is not None:
+            given["alpha"] = greedy_only(given.get("alpha"), safe_policy)
+        phi, self.dimension, called = feature_map(spec, asked.features)
+        self.phi = phi
+        self._given = given
+        constants, self.explain = self._constants(K)
+        first = constants
+        if constants.restart == "doubling":  # report the longest part, begin with the first
+            (constants, self.explain), (first, _) = self._constants(2 ** (K.bit_length() - 1)), self._constants(1)
+        safe = self._safe_policy(safe_policy, constants)
+        self.constants = vars(constants) | {"features": called}
+        if safe is not None:
+            self.constants["safe_policy"], self.explain["safe_policy"] = "given", "handed over, and taken to be safe"
+        rule, dual = assemble(first, spec), no_dual(spec.n_constraints)  # l. 1
+        J = len(rule.beta)
+        gram: Any = empty_gram(spec, phi, 1 + spec.n_constraints, constants.lam, J)
+        tables = empty_tables(spec, J)
+        untried(tables, rule, constants.lam)
+        if net is not None:
+            if constants.restart == "doubling" or constants.xi_rule == "estimate":
+                raise InputError("rounding is given; expected with it neither restart 'doubling' nor xi 'estimate'")
+            gram = rounded(gram, tables, rule, self.dimension, net)
+            self.constants["rounding"] = net
+        guard: Any = safety(safe, spec.start, spec.horizon, J)
+        if safe is not None and constants.certificate == "confidence":
+            guard = certified(safe, spec, K, constants.p, (constants.lam, phi is None))
+        return PrimalDualState(
+            gram=gram,
+            dual=dual,
+            rule=rule,
+            tables=tables,
+            policy=tables.policy if safe is None else np.zeros_like(tables.policy),
+            Y=dual.Y,
+            safety=guard,
+            epochs=epochs(spec, first, J, self._constants),
+        )
+
+    @property
+    def alpha(self) -> float:
+        """α of the next plan."""
+        rule, k = self._state.rule, self._state.dual.k
+        return float(rule.alpha[0] * pace(k[0], rule.alpha_anytime))
+
+    @property
+    def gram(self) -> Any:
+        """The data, as it is: not a copy, not to be written to."""
+        return self._state.gram
+
+    @property
+    def tables(self) -> Tables:
+        """Q, V and policy of the last plan, as they are: not a copy, not to be written to."""
+        return self._state.tables
+
+    def notes(self) -> dict[str, float]:
+        """What the run found out: the estimate of the Slater gap and the ξ in use; the share that is certified."""
+        one, guard = self._state.epochs, self._state.safety
+        found = {"slater_gap_estimate": float(one.gap[0]), "xi": float(self._state.rule.xi[0])} if one.factor > 0.0 else {}
+        return found | ({"certified_share": float(guard.share[0])} if isinstance(guard, Certified) else {})
+
     def promised(self, slater_gap: float, linear: bool = True) -> Promise | str:
         """What Theorem 1 or 2 promises of the run, or the first of their hypotheses that is not met."""
         return theorems.promised(self.constants, self.spec, self.phi, self.episodes, slater_gap, linear)
 
-    def notes(self) -> dict[str, float]:
-        """What the run found out on the way: the estimate of the Slater gap and the ξ in use; the share that is certified."""
-        one = getattr(self._state, "inner", self._state)
-        found = {"slater_gap_estimate": float(one.epochs.gap[0]), "xi": float(one.xi[0])} if one.epochs.factor > 0.0 else {}
-        return found | ({"certified_share": float(one.share[0])} if self.constants["certificate"] == "confidence" else {})
-
-    @staticmethod
-    def _safe_policy(safe_policy: ArrayLike | None, spec: Spec, preset: str, constants: Constants) -> Array | None:
+    def _safe_policy(self, safe_policy: ArrayLike | None, constants: Constants) -> Array | None:
         """The safe policy where there is one, and an error where it is needed or of no use."""
-        if isinstance(safe_policy, str) or (safe_policy is None and preset in ("cautious", "safe")):
+        if isinstance(safe_policy, str) or (safe_policy is None and self.preset in ("cautious", "safe")):
             raise InputError(
-                f"safe_policy is {safe_policy!r}; preset {preset!r} needs a policy that meets the constraint with room: "
+                f"safe_policy is {safe_policy!r}; preset {self.preset!r} needs a policy that meets the constraint with room: "
                 "an array (H,S,A) (or 'safest' in run)"
             )
         if safe_policy is None:
@@ -307,16 +235,4 @@ class PrimalDualLSVI(Learner):
             raise InputError(
                 f"dual_estimate is {constants.dual_estimate!r}; with a safe_policy expected 'pessimistic' (preset 'cautious')"
             )
-        return policy_table(safe_policy, spec.available, "safe_policy")
-
-
-def greedy_only(alpha: Any, safe_policy: Any) -> float:
-    """α = ∞, for rounding; a finite α was a soft-max, which rounding replaces."""
-    if alpha not in (None, np.inf):
-        raise InputError(f"alpha is {alpha!r}; with rounding the policy is greedy: leave alpha out")
-    if safe_policy is not None:
-        raise InputError("safe_policy is given; with rounding nothing is certified: leave one of them out")
-    return np.inf
-
-
-register_kernels(PrimalDualState, plan, update)
+        return policy_table(safe_policy, self.spec.available, "safe_policy")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from noregret._system.checks import integer
 from noregret.errors import InputError
 
 
@@ -31,8 +32,7 @@ class PolicyReservoir:
 
     def __init__(self, size: int = 32, seed: int = 0) -> None:
         for name, value, least in (("size", size, 1), ("seed", seed, 0)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise InputError(f"{name} is {value!r}; expected a whole number, at least {least}")
+            integer(name, value, least)
         self.size, self.offered = int(size), 0
         self.snapshots: list[Any] = []
         self.episodes: list[int] = []  # from 0, beside the snapshots

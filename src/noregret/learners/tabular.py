@@ -8,17 +8,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from noregret.errors import InputError
 from noregret.features import is_one_hot
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.empirical import empirical_model, learn_episode
-from noregret.kernels.gram import OneHotGram, estimate
+from noregret.kernels.gram.base import estimate
+from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.jit import jit
 from noregret.kernels.mirror import mirror_step, policy_value
 from noregret.kernels.steps import dual_step_from
-from noregret.learners.base import Learner
+from noregret.learners.base import Asked, Learner
 from noregret.learners.presets import Choices
 from noregret.problems.base import Array, Spec, check_features
 
@@ -26,26 +27,14 @@ from noregret.problems.base import Array, Spec, check_features
 class TabularLearner(Learner):
     """A learner on tables. A subclass names its ``parameters`` and makes its state in ``_start``."""
 
-    def __init__(
-        self,
-        spec: Spec,
-        *,
-        episodes: int,
-        preset: str = "practical",
-        features: ArrayLike | None = None,
-        slater_gap: float | None = None,
-        **params: Any,
-    ) -> None:
-        if features is not None and not is_one_hot(check_features(features, spec.n_states, spec.n_actions)):
+    def _begin(self, asked: Asked) -> Any:
+        spec = self.spec
+        if asked.features is not None and not is_one_hot(check_features(asked.features, spec.n_states, spec.n_actions)):
             raise InputError(f"features are given; {self.name} works on tables and takes none (or one-hot)")
-        if spec.n_constraints > 1 and not self.several:
-            raise InputError(
-                f"the problem has {spec.n_constraints} constraints; {self.name} is stated for 1, as its paper has it"
-            )
-        choices = Choices(self.name, preset, slater_gap, params, self.parameters)
-        self.spec, self.episodes, self.preset = spec, episodes, preset
-        self._state = self._start(spec, episodes, choices)
+        choices = Choices(self.name, self.preset, asked.slater_gap, asked.params, self.parameters)
+        state = self._start(spec, self.episodes, choices)
         self.constants, self.explain = choices.values, choices.why
+        return state
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> Any:
         """The state before the first episode."""
@@ -68,6 +57,18 @@ def steps_left(spec: Spec) -> Array:
     return np.arange(spec.horizon, 0.0, -1.0)
 
 
+class MirrorRule(NamedTuple):
+    """The constants of a learner that moves its policy by mirror descent."""
+
+    local: float  # the bonus: local·(n+λ)^-1/2 + transition·Σρ
+    transition: float
+    L: float  # the logarithm in ρ
+    alpha: float
+    theta: float
+    eta: float
+    xi: float
+
+
 class MirrorState(NamedTuple):
     """A policy that is evaluated optimistically on the empirical model and moves by mirror descent. J = 1 + m."""
 
@@ -81,55 +82,34 @@ class MirrorState(NamedTuple):
     start: Array  # (S,)
     available: NDArray[np.bool_]  # (H,S,A)
     cap: Array  # (H,)
-    local: float  # the bonus: local·(n+λ)^-1/2 + transition·Σρ
-    transition: float
-    L: float  # the logarithm in ρ
-    alpha: float
-    theta: float
-    eta: float
-    xi: float
+    rule: MirrorRule
 
 
-def mirror_state(
-    spec: Spec, *, lam: float, local: float, transition: float, L: float, alpha: float, theta: float, eta: float, xi: float
-) -> MirrorState:
+def mirror_state(spec: Spec, lam: float, rule: MirrorRule) -> MirrorState:
     """No data, the uniform policy, Y = 0."""
     H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
     cap = steps_left(spec)
     return MirrorState(
         model=empirical_model(H, S, A, 1 + m, lam), **tables(spec, cap), logits=np.zeros((H, S, A)), Y=np.zeros(m),
-        b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap,
-        local=local, transition=transition, L=L, alpha=alpha, theta=theta, eta=eta, xi=xi,
+        b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap, rule=rule,
     )  # fmt: skip
 
 
 def plan(state: Any) -> None:
     """Evaluate the policy: Q_j,h ← clip(mean + bonus + P̂ V_j,h+1, 0, H−h+1), V_j,h ← ⟨π_h, Q_j,h⟩. The policy stands."""
-    model = state.model
     for h in range(len(state.Q) - 1, -1, -1):
-        estimate(model, h, state.V, 1.0, 0.0, state.cap[h], state.Q)
-        policy_value(state.Q, h, model.active, model.actives[h], state.policy, state.V)
+        estimate(state.model, h, state, 1.0, (0.0, state.cap[h]))
+        policy_value(state.model, h, state)
 
 
 @jit
 def improve(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """Improve the policy with the Q and Y it was played with, then move Y with its V_g, then take in the episode."""
-    model = state.model
+    rule = state.rule
     for h in range(len(state.Q)):
-        mirror_step(
-            state.logits,
-            state.policy,
-            state.Q,
-            h,
-            model.active,
-            model.actives[h],
-            state.Y,
-            state.alpha,
-            state.theta,
-            state.available,
-        )
-    dual_step_from(state.Y, state.b, state.V, state.start, state.eta, state.xi)
-    learn_episode(model, states, actions, observed, state.local, state.transition, state.L)
+        mirror_step(state.model, h, state, state.Y, rule.alpha, rule.theta)
+    dual_step_from(state.Y, state.b, state.V, state.start, rule.eta, rule.xi)
+    learn_episode(state.model, states, actions, observed, (rule.local, rule.transition, rule.L))
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:

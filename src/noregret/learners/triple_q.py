@@ -40,10 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.gram.base import States, everyone
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_move
-from noregret.learners.base import register
 from noregret.learners.presets import Choices
+from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec
 
@@ -61,7 +62,8 @@ class TripleQState(NamedTuple):
     episode: Array  # (1,) episodes of the frame so far
     b: Array  # (m,)
     available: NDArray[np.bool_]  # (H,S,A)
-    everyone: NDArray[np.int64]  # (H,S) all states
+    everyone: States
+    single: NDArray[np.uint32]  # (1,) one state at a time
     cap: Array  # (H,)
     chi: float
     eta: float
@@ -93,9 +95,9 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
             Q[h, j, s, a] = (1.0 - rate) * Q[h, j, s, a] + rate * target
     state.episode[0] += 1.0
     if state.episode[0] < state.frame:
-        visited = states.reshape(-1, 1)
+        visited = States(states.reshape(-1, 1), state.single)
         for h in range(H):
-            soft_max(Q, h, visited, 1, Y, np.inf, state.available, state.policy, state.V)
+            soft_max(visited, h, state, Y, np.inf)
         return
     state.episode[0] = 0.0
     visits[:] = 0.0
@@ -113,7 +115,7 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
                 if full:
                     for j in range(J):
                         Q[h, j, s, a] = state.cap[h]
-        soft_max(Q, h, state.everyone, Q.shape[2], Y, np.inf, state.available, state.policy, state.V)
+        soft_max(state.everyone, h, state, Y, np.inf)
 
 
 @register
@@ -143,7 +145,7 @@ class TripleQ(TabularLearner):
         return TripleQState(
             **tables(spec, top), Y=np.zeros(m), queue=np.zeros(m), visits=np.zeros((H, S, A)), paid=np.zeros(m),
             episode=np.zeros(1), b=spec.thresholds.copy(), available=spec.available.copy(),
-            everyone=np.tile(np.arange(S), (H, 1)), cap=top, chi=chi, eta=eta, eps=eps,
+            everyone=everyone(S), single=np.ones(1, dtype=np.uint32), cap=top, chi=chi, eta=eta, eps=eps,
             bonus=scale * 0.25 * H * math.sqrt(iota), bump=bump, frame=float(max(round(frame), 1)),
         )  # fmt: skip
 

@@ -12,49 +12,65 @@ and slows the dual down: with several starts give ``damping=False``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret import oracle
 from noregret.errors import InputError
+from noregret.oracle.base import Optimum
 from noregret.problems.base import Array, TabularCMDP
+
+if TYPE_CHECKING:
+    from noregret.oracle.tables import TableOracle
 
 DRAWN = "drawn"
 NO_STARTS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class Start:
-    """What a run says of its problem, as averages over the starts."""
+@dataclass(frozen=True, eq=False)
+class PerStart:
+    """The optimum from each of ``states``: values (S,), duals (S,m), slater_gaps (S,); entries of other states are nan."""
 
-    value: float
-    dual: Array
-    slater_gap: float
+    states: NDArray[np.int64]
+    values: Array
+    duals: Array
+    slater_gaps: Array
 
 
 @dataclass(frozen=True)
 class Starts:
-    """Which starts, and the best from each. ``problem`` has as mu how often each state is a start."""
+    """Which starts, and the best from each. The problem of ``truth`` has as mu how often each state is a start."""
 
-    problem: TabularCMDP
+    truth: TableOracle
     sequence: NDArray[np.int64]  # used over and over; empty for starts drawn from mu
-    best: oracle.PerStart
 
     @property
-    def optimum(self) -> Start:
-        """Averages over the starts; the Slater gap is the smallest one."""
-        weights = self.problem.mu[self.best.states]
-        return Start(
-            value=float(weights @ self.best.values[self.best.states]), dual=weights @ self.best.duals[self.best.states],
-            slater_gap=float(self.best.slater_gaps[self.best.states].min()),
-        )  # fmt: skip
+    def problem(self) -> TabularCMDP:
+        """The problem, with as mu how often each state is a start."""
+        return self.truth.problem
 
-    def tightened(self, zeta: float) -> float:
-        """The average of V*(x) with b + ζ."""
-        best = oracle.per_start(self.problem, tighten=zeta)
-        return float(self.problem.mu[best.states] @ best.values[best.states])
+    @cached_property
+    def best(self) -> PerStart:
+        """The optimum from each start."""
+        return self.truth.per_start()
+
+    @cached_property
+    def optimum(self) -> Optimum:
+        """Averages over the starts; the Slater gap is the smallest one."""
+        return self._average(self.best)
+
+    def solve(self, tighten: float = 0.0) -> Optimum:
+        """The same for the thresholds b + ``tighten``."""
+        return self._average(self.truth.per_start(tighten))
+
+    def _average(self, best: PerStart) -> Optimum:
+        weights = self.problem.mu[best.states]
+        return Optimum(
+            float(weights @ best.values[best.states]), weights @ best.duals[best.states],
+            float(best.slater_gaps[best.states].min()),
+        )  # fmt: skip
 
     def of_block(self, k: int, u: Array) -> NDArray[np.int64]:
         """The first states of the episodes from k on (from 0), given the uniform of each."""
@@ -65,31 +81,22 @@ class Starts:
         return possible[np.minimum(np.searchsorted(ends, u, side="right"), len(possible) - 1)].astype(np.int64)
 
 
-def resolve(problem: TabularCMDP, starts: Any) -> Starts | None:
+def resolve(truth: TableOracle, starts: Any) -> Starts | None:
     """What ``starts`` means: None, "drawn", a state, or a sequence of states."""
     if starts is None:
         return None
-    sequence = NO_STARTS
+    problem = truth.problem
     if isinstance(starts, str):
         if starts != DRAWN:
             raise InputError(f"starts is {starts!r}; expected 'drawn', a state, a sequence of states, or None")
-    else:
-        given = np.atleast_1d(np.asarray(starts))
-        if given.ndim != 1 or not len(given) or not np.issubdtype(given.dtype, np.integer):
-            raise InputError(f"starts has shape {given.shape} and type {given.dtype}; expected states, as integers")
-        bad = (given < 0) | (given >= problem.n_states)
-        if bad.any():
-            i = int(np.argmax(bad))
-            raise InputError(f"starts[{i}] is {given[i]}; expected 0..{problem.n_states - 1}")
-        sequence = given.astype(np.int64)
-        problem = problem.replace(mu=np.bincount(sequence, minlength=problem.n_states) / len(sequence))
-    return Starts(problem, sequence, oracle.per_start(problem))
-
-
-def tightened_value(problem: TabularCMDP, opt: oracle.Optimum | Start, zeta: float, starts: Starts | None = None) -> float:
-    """V*(b+ζ); nan when ζ is beyond the Slater gap, so that no policy meets the tightened problem."""
-    if zeta == 0.0:
-        return opt.value
-    if zeta > opt.slater_gap:
-        return float("nan")
-    return oracle.solve(problem, tighten=zeta).value if starts is None else starts.tightened(zeta)
+        return Starts(truth, NO_STARTS)
+    given = np.atleast_1d(np.asarray(starts))
+    if given.ndim != 1 or not len(given) or not np.issubdtype(given.dtype, np.integer):
+        raise InputError(f"starts has shape {given.shape} and type {given.dtype}; expected states, as integers")
+    bad = (given < 0) | (given >= problem.n_states)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InputError(f"starts[{i}] is {given[i]}; expected 0..{problem.n_states - 1}")
+    sequence = given.astype(np.int64)
+    mu = np.bincount(sequence, minlength=problem.n_states) / len(sequence)
+    return Starts(type(truth)(problem.replace(mu=mu)), sequence)

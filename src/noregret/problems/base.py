@@ -5,9 +5,9 @@ reward and m utilities, and moves to x' ~ P_h(.|x,a). It wants
 
 .. math::  \max_\pi V_r^\pi \quad\text{subject to}\quad V_{g_i}^\pi \ge b_i,\; i = 1..m,
 
-with values taken from the start state (or distribution) mu. Rewards and utilities lie in [0,1]. A limit on a cost
-c in [0,1], V_c <= limit, is the utility g = 1 - c with threshold H - limit; :class:`Constraint` does that and nothing
-else does. Steps, states, actions and constraints count from 0.
+with values taken from the start state (or distribution) mu. Rewards and utilities lie in [0,1]. *Thresholds* b are what the
+utilities are held to. A *limit* is what a user states about a cost c in [0,1], V_c <= limit: it is the utility g = 1 - c with
+threshold H - limit; :class:`Constraint` does that and nothing else does. Steps, states, actions and constraints count from 0.
 
 A learner is given :attr:`TabularCMDP.spec`: horizon, sizes, thresholds, start, features and masks; never P, r or g.
 """
@@ -122,6 +122,7 @@ class TabularCMDP:
     state, or None.
     """
 
+    kind = "finitely many states"
     P: Array
     r: Array
     g: Array

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noregret.errors import InputError
+from noregret._system.checks import integer as integer
+from noregret.errors import InputError, shown
 from noregret.problems.base import TOLERANCE, Array, Mask
 
+#: The most numbers in one table of a problem that is made by name; they take 2 GB.
+MOST_NUMBERS = 1 << 28
 
-def integer(key: str, value: int, low: int, high: int | None = None) -> int:
-    """An integer from ``low`` to ``high``, both included."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InputError(f"{key} is {value!r}; expected an integer")
-    if value < low or (high is not None and value > high):
-        bound = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise InputError(f"{key} is {value}; expected an integer {bound}")
-    return value.__index__()
+
+def fits(**sizes: Any) -> None:
+    """Refuse the sizes of a table, each at least 1, before it is made, if it would have too many numbers."""
+    count = math.prod(integer(key, size, 1) for key, size in sizes.items())
+    if count > MOST_NUMBERS:
+        said = ", ".join(f"{key}={shown(size, 30)}" for key, size in sizes.items() if key != "next")
+        raise InputError(f"{said}: more than {MOST_NUMBERS:,} numbers in a table; expected a smaller problem")
 
 
 def number(key: str, value: float, low: float = -math.inf, high: float = math.inf) -> float:

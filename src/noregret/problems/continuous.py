@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from noregret.errors import InputError
+from noregret.errors import InputError, shown
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
+
+
+def is_feature_map(features: Any) -> bool:
+    """Whether something has what is used of a feature map; a text has an ``encode`` too."""
+    return all(hasattr(features, part) for part in ("encode", "n_actions", "dimension"))
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,8 @@ class ContinuousSpec:
 
     def __post_init__(self) -> None:
         integer("horizon", self.horizon, 1)
-        if not hasattr(self.features, "encode"):
-            raise InputError(f"features is {self.features!r}; expected a feature map of noregret.features")
+        if not is_feature_map(self.features):
+            raise InputError(f"features is {shown(self.features)}; expected a feature map of noregret.features, or one's own")
         b = np.atleast_1d(np.asarray(self.thresholds, dtype=np.float64))
         if b.ndim != 1 or not len(b) or not np.isfinite(b).all():
             raise InputError(f"thresholds is {self.thresholds!r}; expected one finite number for each constraint")

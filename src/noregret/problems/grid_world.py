@@ -44,7 +44,7 @@ def grid_world(
         slip: probability that the direction is drawn instead of chosen.
     """
     n = checks.integer("size", size, 4) - 2
-    checks.integer("H", H, 1)
+    checks.fits(H=H, cells=n * n, moves=len(MOVES), next=n * n)
     obstacle, goal = _map(seed, n, checks.number("density", density, 0.0, 1.0))
     P = _kernel(n, checks.number("slip", slip, 0.0, 1.0))
     row, column = np.divmod(np.arange(n * n), n)

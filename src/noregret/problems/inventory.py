@@ -31,8 +31,8 @@ def inventory(limit: float = 3.5, H: int = 7, capacity: int = 5) -> TabularCMDP:
         H: days of an episode.
         capacity: the most units held; orders that would exceed it are not available.
     """
-    checks.integer("H", H, 1)
     S = checks.integer("capacity", capacity, 1) + 1
+    checks.fits(H=H, S=S, A=S, next=S)
     stock, order = np.arange(S)[:, None], np.arange(S)[None, :]
     available = stock + order < S
     level = np.minimum(stock + order, capacity)  # beyond the capacity only where the order is not available

@@ -37,8 +37,7 @@ def job_scheduling(
         H: steps of an episode.
         jobs: jobs waiting at the start.
     """
-    checks.integer("H", H, 1)
-    checks.integer("jobs", jobs, 1)
+    checks.fits(H=H, S=checks.integer("jobs", jobs, 1) + 1, A=2, next=jobs + 1)
     checks.integer("last_expensive", last_expensive, 1, H)
     checks.integer("first_expensive", first_expensive, 1, last_expensive)
     S = jobs + 1

@@ -46,8 +46,9 @@ def linear_finite(
         fraction: where the thresholds lie, 0 (reward alone) to 1 (utility alone).
         noise: "bernoulli" to show the learner 0 or 1 instead of the means.
     """
-    for key, size in (("S", S), ("A", A), ("d", d), ("H", H), ("m", m)):
-        checks.integer(key, size, 1)
+    checks.fits(S=S, A=A, H=H, next=S)
+    checks.fits(S=S, A=A, H=H, m=m)
+    checks.fits(S=S, d=d, more=max(A, H))
     checks.positive("concentration", concentration)
     checks.number("fraction", fraction, 0.0, 1.0)
     rng = np.random.default_rng(checks.integer("seed", seed, 0))

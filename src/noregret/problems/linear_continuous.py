@@ -29,8 +29,8 @@ from noregret.errors import InputError
 from noregret.problems import checks
 from noregret.problems.base import Array, Noise
 from noregret.problems.continuous import ContinuousSpec
-from noregret.problems.quadrature import Quadrature
-from noregret.problems.registry import register_continuous
+from noregret.problems.quadrature import CELLS, Quadrature
+from noregret.problems.registry import register
 
 
 class Bumps:
@@ -84,6 +84,8 @@ class LinearCMDP:
         name: how the problem is called in tables.
         constraint_names: one name per constraint.
     """
+
+    kind = "states in R^D"
 
     def __init__(
         self,
@@ -179,7 +181,7 @@ class LinearCMDP:
         )
 
 
-@register_continuous("linear-continuous")
+@register("linear-continuous")
 def linear_continuous(
     seed: int = 0,
     dims: int = 1,
@@ -206,9 +208,9 @@ def linear_continuous(
         fraction: where the thresholds lie, 0 (reward alone) to 1 (utility alone).
         noise: "bernoulli" to show the learner 0 or 1 instead of the means.
     """
-    for key, size in (("A", A), ("d", d), ("H", H), ("m", m)):
-        checks.integer(key, size, 1)
     D = checks.integer("dims", dims, 1, 2)
+    for count in ({"A": A}, {"H": H}, {"m": m}):
+        checks.fits(**count, d=d, cells=CELLS[D] ** D)
     checks.number("fraction", fraction, 0.0, 1.0)
     checks.positive("scale", scale)
     rng = np.random.default_rng(checks.integer("seed", seed, 0))

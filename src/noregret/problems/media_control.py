@@ -42,8 +42,8 @@ def media_control(
         mu_slow: probability of an arrival on slow service (action 0).
         departure: probability that a packet is played.
     """
-    checks.integer("H", H, 1)
     S = checks.integer("buffer", buffer, 1) + 1
+    checks.fits(H=H, S=S, A=2, next=S)
     arrival = [checks.number("mu_slow", mu_slow, 0.0, 1.0), checks.number("mu_fast", mu_fast, 0.0, 1.0)]
     P = chains.buffer(S, arrival, checks.number("departure", departure, 0.0, 1.0))
     r = np.ones((H, S, 2))

@@ -48,8 +48,8 @@ def queue(
         throttled: probability of an arrival when throttled.
         free: probability of an arrival when free.
     """
-    checks.integer("H", H, 1)
     L = checks.integer("buffer", buffer, 1)
+    checks.fits(H=H, S=L + 1, A=4, next=L + 1)
     rates = {"slow": slow, "fast": fast, "throttled": throttled, "free": free}
     for key, rate in rates.items():
         checks.number(key, rate, 0.0, 1.0)

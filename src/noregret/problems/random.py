@@ -42,8 +42,8 @@ def random_tabular(
         fraction: where the thresholds lie, 0 (reward alone) to 1 (utility alone).
         noise: "bernoulli" to show the learner 0 or 1 instead of the means.
     """
-    for key, size in (("S", S), ("A", A), ("H", H), ("m", m)):
-        checks.integer(key, size, 1)
+    checks.fits(S=S, A=A, H=H, next=S)
+    checks.fits(S=S, A=A, H=H, m=m)
     checks.positive("concentration", concentration)
     checks.number("fraction", fraction, 0.0, 1.0)
     n = S if successors is None else checks.integer("successors", successors, 1, S)

@@ -2,7 +2,8 @@
 
 A factory is a function whose parameters all have defaults and type annotations (int, float, bool, str, a ``Literal``
 of strings, or one of these or None). Its name and the parameters that differ from their defaults make the text that
-rebuilds the problem, and that text becomes the problem's ``name``.
+rebuilds the problem, and that text becomes the problem's ``name``. Names that are not known yet are looked for among the
+installed packages: those that announce a factory, or a module that registers some, under ``noregret.problems``.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ import math
 import os
 import types
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, overload
 
-from noregret.errors import InputError, unknown_name
+from noregret._system.plugins import load_group
+from noregret.errors import InputError, shown, unknown_name
 from noregret.problems import npz
 from noregret.problems.base import TabularCMDP
 
-Factory = Callable[..., TabularCMDP]
-T = TypeVar("T")
+Factory = TypeVar("Factory", bound=Callable[..., Any])
 
-_FACTORIES: dict[str, Factory] = {}
-_CONTINUOUS: dict[str, Callable[..., Any]] = {}
+#: The kind of a problem whose factory does not say.
+FINITE = TabularCMDP.kind
+
+_FACTORIES: dict[str, Callable[..., Any]] = {}
 
 
 @overload
@@ -53,17 +56,7 @@ def register(name: str, factory: Factory | None = None) -> Factory | Callable[[F
     return decorate if factory is None else decorate(factory)
 
 
-def register_continuous(name: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """:func:`register` for factories of problems whose states are vectors; :func:`load` knows them too."""
-
-    def decorate(build: Callable[..., T]) -> Callable[..., T]:
-        _CONTINUOUS[name] = _named(name, build)
-        return _CONTINUOUS[name]
-
-    return decorate
-
-
-def _named(name: str, build: Callable[..., Any]) -> Callable[..., Any]:
+def _named(name: str, build: Factory) -> Factory:
     """The same factory; what it builds is called by the text that rebuilds it."""
     signature = inspect.signature(build)
 
@@ -79,18 +72,28 @@ def _named(name: str, build: Callable[..., Any]) -> Callable[..., Any]:
         problem.name = _text(name, changed)
         return problem
 
-    return named
+    return cast(Factory, named)
 
 
-def names(continuous: bool = False) -> list[str]:
-    """The names that :func:`load` knows, sorted: problems on finitely many states, or those whose states are vectors."""
-    return sorted(_CONTINUOUS if continuous else _FACTORIES)
+def names(continuous: bool | None = None) -> list[str]:
+    """The names that :func:`load` knows, sorted; those that installed packages announce too.
+
+    Args:
+        continuous: True for those whose states are vectors only, False for those on finitely many states only.
+    """
+    _announced()
+    return sorted(name for name in _FACTORIES if continuous is None or (_kind_of(name) != FINITE) == continuous)
+
+
+def built_in() -> list[str]:
+    """The names of noregret's own problems."""
+    return sorted(filter(is_built_in, _FACTORIES))
 
 
 def load(text: str | os.PathLike[str]) -> Any:
     """Build the problem that ``text`` names: "name", "name:key=value,key=value", or a path that ends with .npz.
 
-    That is a TabularCMDP, or for a name of ``names(continuous=True)`` a LinearCMDP.
+    That is a TabularCMDP, or a LinearCMDP where :func:`describe` says "states in R^D".
     """
     text = os.fspath(text)
     if text.endswith(".npz"):
@@ -103,29 +106,56 @@ def load(text: str | os.PathLike[str]) -> Any:
 
 def is_built_in(text: str) -> bool:
     """Whether ``text`` names a problem of noregret's own, so that the text alone says what is built."""
-    factory = (_FACTORIES | _CONTINUOUS).get(text.partition(":")[0].strip())
-    return factory is not None and factory.__module__.startswith("noregret.")
+    module = module_of(text)
+    return module is not None and module.startswith("noregret.")
+
+
+def module_of(text: str) -> str | None:
+    """The module of the factory that ``text`` names; None for a file or an unknown name."""
+    factory = _FACTORIES.get(text.partition(":")[0].strip())
+    return None if factory is None else factory.__module__
+
+
+def _announced() -> None:
+    """Register what the installed packages announce: factories; modules have registered theirs when they are loaded."""
+
+    def take(name: str, found: Any) -> None:
+        if not inspect.ismodule(found) and found not in _FACTORIES.values():
+            register(name, found)
+
+    load_group("noregret.problems", take)
 
 
 def describe(name: str) -> str:
-    """One line about a problem: what it is, and its parameters with their defaults."""
+    """One line about a problem: what it is, the kind of its states, and its parameters with their defaults."""
     factory = _factory(name)
     summary = (inspect.getdoc(factory) or name).splitlines()[0].rstrip(".")
     defaults = ", ".join(f"{k}={_show(p.default)}" for k, p in inspect.signature(factory).parameters.items())
-    return f"{summary} ({defaults})" if defaults else summary
+    kind = _kind_of(name)
+    said = summary if kind == FINITE else f"{summary}; {kind}"
+    return f"{said} ({defaults})" if defaults else said
+
+
+def _kind_of(name: str) -> str:
+    """The kind that the class of a problem says it is, by what its factory says that it returns."""
+    try:
+        return str(getattr(get_type_hints(_FACTORIES[name]).get("return"), "kind", FINITE))
+    except NameError:  # annotated with what is not there when it runs
+        return FINITE
 
 
 # --- text to arguments and back -----------------------------------------------------------------------------------
 
 
-def _factory(name: str) -> Factory:
-    known: dict[str, Factory] = _FACTORIES | _CONTINUOUS
-    if name not in known:
-        raise unknown_name("problem", name, known)
-    return known[name]
+def _factory(name: str) -> Callable[..., Any]:
+    if name not in _FACTORIES:
+        _announced()
+    if name not in _FACTORIES:
+        raise unknown_name("problem", name, _FACTORIES)
+    return _FACTORIES[name]
 
 
-def _arguments(name: str, factory: Factory, tail: str) -> dict[str, Any]:
+def _arguments(name: str, factory: Callable[..., Any], tail: str) -> dict[str, Any]:
     hints = get_type_hints(factory)
     known = list(inspect.signature(factory).parameters)
     arguments: dict[str, Any] = {}
@@ -140,7 +170,7 @@ def _arguments(name: str, factory: Factory, tail: str) -> dict[str, Any]:
         try:
             arguments[key] = _parse(value, hints[key])
         except ValueError:
-            raise InputError(f"problem {name!r}: {key} is {value!r}; expected {_kind(hints[key])}") from None
+            raise InputError(f"problem {name!r}: {key} is {shown(value)}; expected {_kind(hints[key])}") from None
     return arguments
 
 
@@ -173,7 +203,7 @@ def _parse(value: str, hint: Any) -> Any:
 def _kind(hint: Any) -> str:
     """How to say a type in an error message."""
     words = {
-        int: "an integer", float: "a finite number", bool: "true or false", str: "text", types.NoneType: "none",
+        int: "a whole number", float: "a finite number", bool: "true or false", str: "text", types.NoneType: "none",
     }  # fmt: skip
     kinds = [
         " or ".join(map(repr, get_args(k))) if get_origin(k) is Literal else words.get(k, str(k)) for k in _alternatives(hint)

@@ -30,8 +30,8 @@ def streaming(seed: int = 0, fraction: float = 0.6, H: int = 4, buffer: int = 5)
         H: steps of an episode.
         buffer: the most packets held.
     """
-    checks.integer("H", H, 1)
     S = checks.integer("buffer", buffer, 1) + 1
+    checks.fits(H=H, S=S, A=2, next=S)
     checks.number("fraction", fraction, 0.0, 1.0)
     rng = np.random.default_rng(checks.integer("seed", seed, 0))
     mu, rho = rng.uniform(0.5, 0.9), rng.uniform(0.1, 0.4)

@@ -10,6 +10,7 @@ import numpy as np
 
 from noregret import metrics
 from noregret._system.files import write_whole
+from noregret.errors import printable
 from noregret.metrics import Slope
 from noregret.report.tables import FITTED
 from noregret.results import RunResult
@@ -29,6 +30,7 @@ def write(figure: Figure, path: str | os.PathLike[str], dpi: int = 110) -> Path:
     """Write a figure as PNG, SVG or PDF, by the end of the name; whole or not at all, and the same bytes each time."""
     import matplotlib as mpl
 
+    _literal(figure)
     kind = Path(path).suffix.lstrip(".") or "png"
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {"Software": "noregret"})
 
@@ -42,6 +44,16 @@ def write(figure: Figure, path: str | os.PathLike[str], dpi: int = 110) -> Path:
 def write_all(figure: Figure, stem: str | os.PathLike[str], dpi: int = 110) -> list[Path]:
     """Write a figure as ``stem`` with each ending: PNG, SVG and PDF."""
     return [write(figure, f"{os.fspath(stem)}.{kind}", dpi) for kind in KINDS]
+
+
+def _literal(figure: Figure) -> None:
+    """Show names as they are: a dollar sign begins no formula. What the axes write at their ticks stays theirs."""
+    from matplotlib.text import Text
+
+    ticks = {text for ax in figure.axes for axis in (ax.xaxis, ax.yaxis) for text in axis.findobj(Text)}
+    for text in set(figure.findobj(Text)) - ticks:
+        text.set_parse_math(False)
+        text.set_text(printable(text.get_text()))
 
 
 def overview(result: RunResult, title: str | None = None) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noregret.errors import printable
 from noregret.metrics import Cell, show
 from noregret.report.tables import Table
 
@@ -14,7 +15,7 @@ _SPECIAL = {
 def latex(table: Table) -> str:
     """The table as a ``tabular``; its title and caption are comments, as authors write their own."""
     text = [any(isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))]
-    lines = [f"% {line}" for line in (table.title, table.caption) if line]
+    lines = [f"% {printable(' '.join(line.split()))}" for line in (table.title, table.caption) if line]
     lines += [
         r"% needs \usepackage{booktabs}",
         r"\begin{tabular}{" + "".join("l" if t else "r" for t in text) + "}",
@@ -31,7 +32,7 @@ def escape(text: str) -> str:
     >>> escape("a_b & 5%")
     'a\\_b \\& 5\\%'
     """
-    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+    return "".join(_SPECIAL.get(letter, letter) for letter in printable(text))
 
 
 def _cell(cell: Cell) -> str:

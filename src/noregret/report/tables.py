@@ -18,6 +18,7 @@ import numpy as np
 
 from noregret import metrics
 from noregret._system.files import write_whole
+from noregret.errors import printable
 from noregret.metrics import Cell as Cell
 from noregret.metrics import Interval, Slope
 from noregret.metrics import number as number
@@ -55,11 +56,11 @@ class Table:
         table = RichTable(box=box.SIMPLE_HEAD if named else None, pad_edge=False, padding=(0, 2, 0, 0), show_header=named)
         for i, column in enumerate(self.columns):
             text = any(isinstance(row[i], str) for row in self.rows)
-            table.add_column(column, justify="left" if text else "right", overflow="fold", no_wrap=i == 0)
+            table.add_column(Text(printable(column)), justify="left" if text else "right", overflow="fold", no_wrap=i == 0)
         for row in self.rows:
-            table.add_row(*(Text(show(cell)) for cell in row))
-        parts: list[RenderableType] = [Text(self.title, style="bold")] if self.title else []
-        return Group(*parts, table, *([Text(self.caption, style="italic")] if self.caption else []))
+            table.add_row(*(Text(printable(show(cell))) for cell in row))
+        parts: list[RenderableType] = [Text(printable(self.title), style="bold")] if self.title else []
+        return Group(*parts, table, *([Text(printable(self.caption), style="italic")] if self.caption else []))
 
     def markdown(self) -> str:
         """As a Markdown table."""
@@ -87,7 +88,7 @@ class Table:
 
 def length(trials: int, episodes: int) -> str:
     """How long a run is, in words."""
-    return f"{trials} {'trial' if trials == 1 else 'trials'} of {episodes:,} {'episode' if episodes == 1 else 'episodes'}"
+    return f"{metrics.count(trials, 'trial')} of {metrics.count(episodes, 'episode')}"
 
 
 def slope(result: RunResult, which: str = "regret") -> Slope:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from noregret.metrics import Cell
+from noregret.metrics import Cell, count
 from noregret.results import drawing
 from noregret.results.base import Saved, Summary, savable, stack
 from noregret.results.result import SUMS, Outcome, RunResult
@@ -83,9 +83,9 @@ class Comparison(Saved, Sequence[Outcome]):
 
     def __repr__(self) -> str:
         """How much was compared, in one line."""
-        labels, problems = ({getattr(one, name) for one in self.outcomes} for name in ("label", "problem"))
-        words = [f"{len(labels)} learners on {len(problems)} problems", f"{len(self.ran())} of {len(self)} ran"]
-        return f"<Comparison: {', '.join(words)}>"
+        learners = count(len({one.label for one in self.outcomes}), "learner")
+        problems = count(len(self.by_problem()), "problem")
+        return f"<Comparison: {learners} on {problems}, {len(self.ran())} of {len(self)} ran>"
 
 
 savable(Comparison)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.metrics import mean_interval
+from noregret.metrics import count, mean_interval
 from noregret.problems.base import Array
 from noregret.results import drawing
 from noregret.results.base import Saved, Summary, savable
@@ -58,7 +58,7 @@ class History(Saved):
         rows = [("reward", mean_interval(self.rewards[-RECENT:]), "")]
         for i, (name, limit) in enumerate(zip(self.names, self.limits, strict=True)):
             rows.append((name, mean_interval(self.values[-RECENT:, i]), f"{sense} {limit:g}"))
-        caption = f"Means over the last {min(RECENT, len(self.rewards))} episodes."
+        caption = f"Means over the last {count(min(RECENT, len(self.rewards)), 'episode')}."
         return Summary(repr(self)[1:-1], ("total of an episode", "mean ± 95%", "asked for"), rows, caption)
 
     def _grid(self) -> tuple[int, int]:
@@ -72,7 +72,7 @@ class History(Saved):
             self._stretches(values, self.values[:, i], colour=colour, label=name)
             values.axhline(limit, color=colour, linestyle=":", label=f"{'at most' if self.costs else 'at least'} {limit:g}")
             dual.plot(self.episodes, self.dual[:, i], color=colour, label=f"dual of {name}")
-        drawing.label(reward, f"Reward, means of {self._width()} episodes", "reward of an episode")
+        drawing.label(reward, f"Reward, means of {count(self._width(), 'episode')}", "reward of an episode")
         drawing.label(values, "Cost" if self.costs else "Utility", f"{'cost' if self.costs else 'utility'} of an episode")
         drawing.label(dual, "Dual variable", "price of the constraint")
         for ax in axes[0]:
@@ -90,7 +90,7 @@ class History(Saved):
 
     def __repr__(self) -> str:
         """A one-line summary."""
-        return f"<History of {self.learner}: {len(self.rewards)} episodes, constraint on {', '.join(self.names)}>"
+        return f"<History of {self.learner}: {count(len(self.rewards), 'episode')}, constraint on {', '.join(self.names)}>"
 
 
 savable(History)

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.checks import integer
 from noregret.errors import InputError, unknown_name
 from noregret.kernels.played import ALL, LAST, POLICY, TAIL
 from noregret.problems.base import Array
@@ -122,6 +123,7 @@ class Played:
         if which not in _ROW:
             raise unknown_name("policy of a run", str(which), _ROW)
         n = len(self.kept)
-        if trial is not None and (isinstance(trial, bool) or not isinstance(trial, int | np.integer) or not 0 <= trial < n):
-            raise InputError(f"trial is {trial!r}; expected None or 0..{n - 1}")
-        return self.kept[:, _ROW[which]] if trial is None else self.kept[trial : trial + 1, _ROW[which]]
+        if trial is None:
+            return self.kept[:, _ROW[which]]
+        first = integer("trial", trial, 0, n - 1)
+        return self.kept[first : first + 1, _ROW[which]]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import InputError
-from noregret.metrics import Interval, mean_interval
+from noregret.metrics import Interval, count, mean_interval
 from noregret.problems.base import Array
 from noregret.results import drawing
 from noregret.results.base import Saved, Summary, savable
@@ -139,7 +139,8 @@ class RunResult(Saved):
             return Summary(title, (), (), "stopped before the first recorded episode")
         rows = [(which.replace("_", " "), self.last(which)) for which in SUMS]
         state = "" if self.complete else f", stopped before episode {self.episodes_requested:,}"
-        caption = f"{self.trials} trials of {self.episodes[-1]:,} episodes{state}; optimal value {self.optimal_value:.6g}"
+        length = f"{count(self.trials, 'trial')} of {count(int(self.episodes[-1]), 'episode')}"
+        caption = f"{length}{state}; optimal value {self.optimal_value:.6g}"
         return Summary(title, ("sum over all episodes", "mean ± 95%"), rows, caption)
 
     def _draw(self, axes: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from noregret import learners
 from noregret.errors import unknown_name
+from noregret.learners.registry import source_hash
 from noregret.runs.limits import check_length
 from noregret.runs.prepare import FIXED_POLICIES, Prepared, prepare
 from noregret.runs.supplies import supply
@@ -70,7 +71,7 @@ def make_key(home: Prepared, learner: str, **entries: Any) -> RunKey:
     """
     if learner not in FIXED_POLICIES and learner not in learners.names():
         raise unknown_name("learner", learner, [*learners.names(), *FIXED_POLICIES])
-    key = RunKey(home.name, learner, problem_hash=home.hash, **entries)
+    key = RunKey(home.name, learner, problem_hash=home.hash, learner_hash=source_hash(learner), **entries)
     return replace(key, meaning=learners.meaning(learner, key.preset, key.params))
 
 

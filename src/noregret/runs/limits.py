@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from noregret._system.checks import integer
 from noregret.errors import InputError
-from noregret.learners.base import check_episodes
+from noregret.learners.registry import check_episodes
 
 #: More trials of a run, and points of a curve, would be a mistake.
 MOST_TRIALS, MOST_POINTS = 1_000_000, 10_000_000
@@ -17,12 +16,11 @@ def check_length(episodes: Any, *, trials: Any, seed: Any, record_every: Any, **
     """Refuse episodes, trials, a seed, points or ``others`` (None, or at least 1) with which nothing can be run."""
     check_episodes(episodes)
     for name, value in {"trials": trials, "record_every": record_every, **others}.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
+        if value is not None:
+            integer(name, value, 1)
     if trials > MOST_TRIALS or episodes // record_every > MOST_POINTS:
         raise InputError(
             f"{trials} trials with {episodes // record_every} recorded points each were asked for; expected at most "
             f"{MOST_TRIALS:,} and {MOST_POINTS:,}: raise record_every, or lower trials"
         )
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed is {seed!r}; expected a whole number, at least 0")
+    integer("seed", seed, 0)

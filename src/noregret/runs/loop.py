@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from noregret.kernels import world as worlds
-from noregret.kernels.dispatch import plan, update
+from noregret.kernels.dispatch import compiled, plan, update
 from noregret.kernels.jit import jit
 from noregret.kernels.played import keep
 
@@ -20,6 +19,7 @@ def _block(
     scratch: Any,
     u: Any,
     v: Any,
+    z: Any,
     k: int,
     K: int,
     every: int,
@@ -32,13 +32,17 @@ def _block(
 ) -> int:
     """Play episodes k, k+1, ... (from 0), one for each row of uniforms; returns the first one with a value that is not finite.
 
+    ``z`` (n,w) are the random numbers of a learner that draws, one row for each plan; else None.
     ``starts`` are the first states, one for each row, and ``V_star`` (S,) the optimum from each state; or empty and (1,).
     ``sums`` (2+2m,): regret, hard regret, m signed violations, m hard ones. ``curves`` (n,2+3m): these and the dual, at the
-    episodes that ``every`` divides and at the last. ``kept`` (4,H,S,A) sums up the policies; without it, None,
-    there is no trace of that in the compiled code.
+    episodes that ``every`` divides and at the last. ``kept`` (4,H,S,A) sums up the policies; where ``z`` or
+    ``kept`` is None, there is no trace of it in the compiled code.
     """
     m = len(b)
     for i in range(len(u)):  # Alg. 1, l. 2
+        if z is not None:
+            for j in range(z.shape[1]):
+                state.uniforms[j] = z[i, j]
         plan(state)
         best = V_star[0]
         if len(starts) > 0:
@@ -73,9 +77,4 @@ block = jit(_block, references=False)
 
 def block_for(state: Any) -> Callable[..., int]:
     """The loop for a state; code of learners from elsewhere is compiled in each process, as we cannot see its edits."""
-    return block if type(state).__module__.startswith("noregret.") else _block_of_others()
-
-
-@cache
-def _block_of_others() -> Callable[..., int]:
-    return jit(_block, cached=False)
+    return compiled(_block, block, state)

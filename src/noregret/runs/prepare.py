@@ -19,8 +19,8 @@ from noregret.errors import InputError
 from noregret.kernels import world as worlds
 from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy
-from noregret.oracle import quadrature
-from noregret.oracle.starts import Start, Starts, resolve, tightened_value
+from noregret.learners.registry import source_hash
+from noregret.oracle.starts import Starts
 from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import policy_table
 from noregret.runs.supplies import identity, supplied
@@ -57,6 +57,8 @@ class Prepared:
         """
         if key.problem_hash != self.hash:
             raise InputError(f"problem {key.problem!r} is not the one that the run was planned for: its arrays differ")
+        if key.learner_hash not in (None, source_hash(key.learner)):
+            raise InputError(f"learner {key.learner!r} is not the one that the run was planned for: its source differs")
         for name in RunKey.__dataclass_fields__.keys() & key.params.keys():
             raise InputError(f"{name!r} is among the parameters; expected constants of the learner, and this is not one")
         if key.meaning != (now := learners.meaning(key.learner, key.preset, key.params)):
@@ -96,7 +98,7 @@ class Prepared:
         """V*(b+ζ); nan when ζ is beyond the Slater gap, so that no policy meets the tightened problem."""
         which = (repr(key.starts), float(zeta))
         if which not in self._tightened:
-            self._tightened[which] = self._solve_tightened(key, zeta)
+            self._tightened[which] = oracle.tightened_value(self._truth(key), self.best(key), zeta)
         return self._tightened[which]
 
     def _gap(self, key: RunKey) -> float | None:
@@ -110,7 +112,8 @@ class Prepared:
     def _trial(self, key: RunKey) -> Trial:
         raise TypeError(f"{type(self).__name__} has no trials")
 
-    def _solve_tightened(self, key: RunKey, zeta: float) -> float:
+    def _truth(self, key: RunKey) -> Any:
+        """What solves the problem of a run with other thresholds: its oracle, or that of its starts."""
         raise TypeError(f"{type(self).__name__} has no oracle")
 
     def _fixed(self, key: RunKey) -> Learner:
@@ -132,7 +135,8 @@ class Tables(Prepared):
 
     def __init__(self, problem: TabularCMDP, name: str, hash: str | None) -> None:
         super().__init__(problem, name, hash)
-        self.optimum = oracle.solve(problem)
+        self.oracle = oracle.of(problem)
+        self.optimum = self.oracle.solve()
         self.layout = worlds.compile_world(problem)
         self._starts: dict[str, Starts | None] = {}
 
@@ -140,10 +144,10 @@ class Tables(Prepared):
         """The starts of a run, with the optimum from each."""
         text = repr(given)
         if text not in self._starts:
-            self._starts[text] = resolve(self.problem, given)
+            self._starts[text] = self.oracle.starts(given)
         return self._starts[text]
 
-    def best(self, key: RunKey) -> oracle.Optimum | Start:
+    def best(self, key: RunKey) -> oracle.Optimum:
         """The optimum from mu, or the mean of the optima from the run's starts."""
         begins = self.starts(key.starts)
         return self.optimum if begins is None else begins.optimum
@@ -155,14 +159,14 @@ class Tables(Prepared):
         trial = TableTrial(problem, self.learner(key), key, self.best(key).value, layout)
         return trial if begins is None else trial.from_starts(begins)
 
-    def _solve_tightened(self, key: RunKey, zeta: float) -> float:
-        return tightened_value(self.problem, self.best(key), zeta, self.starts(key.starts))
+    def _truth(self, key: RunKey) -> Any:
+        return self.starts(key.starts) or self.oracle
 
     def _fixed(self, key: RunKey) -> Learner:
         if key.starts is not None:
             raise InputError(f"learner is {key.learner!r}; with starts the best policy depends on the start")
         policy = self.optimum.policy if key.learner == "optimal" else oracle.safest(self.problem)
-        return FixedPolicy(self.problem.spec, policy, key.episodes, key.learner)
+        return FixedPolicy(self.problem.spec, episodes=key.episodes, policy=policy, called=key.learner)
 
     def _tell(self, name: str) -> Any:
         return self.problem.r if name == "reward" else self.problem.g
@@ -200,24 +204,18 @@ class Continuous(Prepared):
 
     def _solve(self, cells: Any) -> Any:
         if cells not in self._optima:
-            self._optima[cells] = quadrature.solve(self.problem, cells=cells)
+            self._optima[cells] = oracle.of(self.problem, cells=cells).solve()
         return self._optima[cells]
 
     def _trial(self, key: RunKey) -> Trial:
         self.starts(key.starts)
-        grid = quadrature.quadrature(self.problem, key.params.get("cells"))
-        return LinearTrial(self.problem, self.learner(key), key, self.best(key).value, grid)
+        return LinearTrial(self.problem, self.learner(key), key, self.best(key).value, self._truth(key).grid)
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in options.items() if name != "cells"}
 
-    def _solve_tightened(self, key: RunKey, zeta: float) -> float:
-        best = self.best(key)
-        if zeta == 0.0:
-            return float(best.value)
-        if zeta > best.slater_gap:
-            return float("nan")
-        return float(quadrature.solve(self.problem, zeta, cells=key.params.get("cells")).value)
+    def _truth(self, key: RunKey) -> Any:
+        return oracle.of(self.problem, cells=key.params.get("cells"))
 
 
 # --- which problem ------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from noregret import DEFAULT_LEARNER
 from noregret._system.cores import available_cores
 from noregret._system.progress import Progress
 from noregret.errors import InputError, NoRegretError
@@ -167,7 +168,7 @@ def _in_memory(store: Store, keys: Sequence[RunKey]) -> MemoryStore:
 
 def run(
     problem: Any,
-    learner: str = "primal-dual-lsvi",
+    learner: str = DEFAULT_LEARNER,
     *,
     episodes: int,
     trials: int = 10,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 
-def streams(seed: int, trial: int) -> tuple[np.random.Generator, np.random.Generator]:
-    """The world's and the learner's random stream of a trial."""
-    world, learner = (np.random.SeedSequence(seed, spawn_key=(trial, i)) for i in (0, 1))
-    return np.random.default_rng(world), np.random.default_rng(learner)
+def streams(seed: int, trial: int, count: int = 2) -> tuple[np.random.Generator, ...]:
+    """The random streams of a trial: the world's, the one that actions are drawn from, and a third of learners that draw."""
+    return tuple(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(trial, i))) for i in range(count))

@@ -14,7 +14,8 @@ import numpy as np
 
 from noregret import problems
 from noregret._system.files import ensure_folder, write_whole
-from noregret.errors import FileError, InputError
+from noregret.errors import FileError, InputError, shown
+from noregret.problems.continuous import is_feature_map
 from noregret.problems.registry import is_built_in
 from noregret.store import RunKey, content_hash
 
@@ -48,6 +49,13 @@ def problem_hash(problem: Any) -> str:
 
 def supply(features: Any) -> str:
     """Remember φ, an array (S,A,d) or a feature map, while somebody holds it; gives the hash for a run's key."""
+    if not (isinstance(features, np.ndarray) or is_feature_map(features)):
+        try:
+            features = np.array(features, dtype=np.float64)
+        except (TypeError, ValueError):
+            said = "expected a feature map of noregret.features, or an array (S,A,d)"
+            raise InputError(f"features is {shown(features)}; {said}") from None
+        _received.append(features)
     try:
         found = content_hash({"features": features})
     except InputError:  # a map without plain content is the same as itself only

@@ -15,6 +15,7 @@ import numpy as np
 
 from noregret.errors import InputError, NumericalError
 from noregret.kernels import world as worlds
+from noregret.kernels.guests import uniforms_of
 from noregret.kernels.played import room
 from noregret.kernels.world import draw_action
 from noregret.oracle.starts import NO_STARTS, Starts
@@ -46,7 +47,8 @@ class Trial:
     def __init__(self, problem: Any, learner: Any, key: RunKey, V_star: float) -> None:
         self.problem, self.learner, self.key, self.V_star = problem, learner, key, V_star
         self.episodes, self.every = key.episodes, key.record_every
-        self.streams = streams(key.seed, key.trial)
+        self._draws = uniforms_of(learner._state)
+        self.streams = streams(key.seed, key.trial, 3 if self._draws else 2)
         m = problem.n_constraints
         self.sums = np.zeros(2 + 2 * m)
         self.curves = np.zeros((-(-self.episodes // self.every), 2 + 3 * m))
@@ -135,10 +137,11 @@ class TableTrial(Trial):
     def _play(self, n: int) -> None:
         u = self.streams[0].random((n, worlds.world_width(self.problem)))
         v = self.streams[1].random((n, self.problem.horizon))
+        z = self.streams[2].random((n, self._draws)) if self._draws else None
         first = NO_STARTS if self._starts is None else self._starts.of_block(self.k, u[:, 0])
         begin = time.perf_counter()
         bad = self._block(
-            self.learner._state, self.layout, self.scratch, u, v, self.k, self.episodes, self.every, first, self._best,
+            self.learner._state, self.layout, self.scratch, u, v, z, self.k, self.episodes, self.every, first, self._best,
             self.problem.b, self.sums, self.curves, self.kept,
         )  # fmt: skip
         if n == 0:
@@ -162,7 +165,8 @@ class TableTrial(Trial):
     def _diagnose(self, episode: int) -> NumericalError:
         """Name the first quantity of the learner that is not finite; what a plan makes of the others comes last."""
         where = "the policy's value"
-        for key, array in sorted(self.learner.state().items(), key=lambda item: item[0] in ("Q", "V", "policy", "target")):
+        made_by_plan = ("Q", "V", "policy")
+        for key, array in sorted(self.learner.state().items(), key=lambda item: item[0].rpartition(".")[2] in made_by_plan):
             bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(0, dtype=bool)
             if bad.any():
                 index = [int(i) for i in np.argwhere(bad)[0]]

@@ -33,7 +33,10 @@ class Group:
 def collect(
     key: RunKey, parts: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], requested: int | None = None
 ) -> RunResult:
-    """Lay the curves of trials side by side; where some are shorter, as many trials as make the largest table.
+    """Lay the curves of trials side by side.
+
+    Where a stop left trials of different lengths, one length is chosen such that most numbers are kept: longer trials are cut
+    to it, shorter ones are left out.
 
     Args:
         key: the key of the first trial.

@@ -30,8 +30,9 @@ class RunKey:
     """Everything that decides the numbers of one trial.
 
     ``problem`` is the text that loads it. ``problem_hash`` is set where that text is not enough (a file, a problem of somebody
-    else's factory), ``features_hash`` where φ was handed over as an array; then the hash stands for the content. ``meaning`` is
-    that of preset and parameters (``learners.meaning``): 1 as in version 0.1.
+    else's factory), ``features_hash`` where φ was handed over as an array; then the hash stands for the content.
+    ``learner_hash`` is set for learners from elsewhere, and stands for their source. ``meaning`` is that of preset and params
+    (``learners.meaning``): 1 as in version 0.1.
     """
 
     problem: str
@@ -46,6 +47,7 @@ class RunKey:
     problem_hash: str | None = None
     features_hash: str | None = None
     starts: str | int | list[int] | None = None
+    learner_hash: str | None = None
     results_version: int = RESULTS_VERSION
     meaning: int = 1
 
@@ -54,8 +56,8 @@ class RunKey:
         entries = self._entries()
         if self.problem_hash is not None:
             entries["problem"] = None
-        for name, usual in (("starts", None), ("meaning", 1)):  # as before there were these: stored runs keep their names
-            if entries[name] == usual:
+        for name, usual in {"starts": None, "learner_hash": None, "meaning": 1}.items():
+            if entries[name] == usual:  # left out, as before there were such entries: stored runs keep their names
                 del entries[name]
         return json.dumps(_same(encode(entries)), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from noregret._system.files import write_whole
 from noregret.errors import DamagedError, FileError, InputError
+from noregret.metrics import count
 from noregret.results import SUMS
 from noregret.results.base import Shown, Summary
 from noregret.store.folder import Store, StoredRun
@@ -87,7 +88,7 @@ class RunTable(Shown, Mapping[str, NDArray[Any]]):
         rows = [[key.options(), *(_plain(self[name][i]) for name in shown)] for i, key in enumerate(keys)]
         left = len(self.runs) - len(rows)
         columns = ("options", *(name.replace("_", " ") for name in shown))
-        return Summary(repr(self)[1:-1], columns, rows, f"and {left:,} more runs" if left else "")
+        return Summary(repr(self)[1:-1], columns, rows, f"and {count(left, 'more run')}" if left else "")
 
     def _grid(self) -> tuple[int, int]:
         return max(1, len({run.key.problem for run in self.runs})), 2
@@ -98,7 +99,7 @@ class RunTable(Shown, Mapping[str, NDArray[Any]]):
     def __repr__(self) -> str:
         """How many runs and of what."""
         learners, problems = sorted(set(self["learner"])), sorted(set(self["problem"]))
-        return f"<RunTable: {len(self.runs)} runs of {', '.join(learners) or '-'} on {', '.join(problems) or '-'}>"
+        return f"<RunTable: {count(len(self.runs), 'run')} of {', '.join(learners) or '-'} on {', '.join(problems) or '-'}>"
 
 
 def load_runs(folder: str | os.PathLike[str]) -> RunTable:

@@ -6,7 +6,7 @@
     trials = 1                          # independent repetitions of each seed, as in ``noregret run``
     starts = "drawn"                    # or a state, or a list of states; see noregret.oracle.starts. Left out by default
     problems = ["job-scheduling", "random:seed=3,S=5"]
-    imports = ["my_learners"]           # modules that register problems or learners
+    imports = ["my_learners"]           # modules that register problems or learners, beside this file or installed; they run
 
     [[learners]]
     name = "primal-dual-lsvi"
@@ -22,21 +22,25 @@ the night; a message names the file and the line.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from noregret import learners
-from noregret.errors import FileError, InputError, one_line, unknown_name
+from noregret._system.checks import integer
+from noregret._system.plugins import load_module
+from noregret.errors import FileError, InputError, one_line, shown, unknown_name
 from noregret.runs.keys import make_key
 from noregret.runs.prepare import FIXED_POLICIES, prepare, prepared
 from noregret.store import RunKey, usual_grid
 
 _TOP = ("episodes", "record_every", "seeds", "trials", "starts", "problems", "imports", "learners")
+#: The most runs of one sweep: each is a folder, and all are listed before the first begins.
+MOST_RUNS = 100_000
 _LEARNER = ("name", "preset", "slater_gap", "params", "grid")
 
 
@@ -54,16 +58,18 @@ def read(path: str | Path) -> Plan:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return parse(text, str(path))
+    return parse(text, str(path), Path(path).parent)
 
 
-def parse(text: str, source: str = "sweep") -> Plan:
-    """The runs that a text asks for; ``source`` names it in messages."""
+def parse(text: str, source: str = "sweep", folder: Path | None = None) -> Plan:
+    """The runs that a text asks for; ``source`` names it in messages, modules to import are looked for in ``folder`` too."""
     try:
         entries = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also of a number of more digits than Python reads
         raise InputError(f"{source}: is not TOML: {error}") from None
-    return _Reader(text, source, entries).plan()
+    except RecursionError:
+        raise InputError(f"{source}: is nested too deeply; expected tables and lists of values") from None
+    return _Reader(text, source, entries, folder).plan()
 
 
 def from_entries(entries: Mapping[str, Any]) -> Plan:
@@ -74,8 +80,8 @@ def from_entries(entries: Mapping[str, Any]) -> Plan:
 class _Reader:
     """Checks entries and says where they are wrong."""
 
-    def __init__(self, text: str, source: str, top: dict[str, Any]) -> None:
-        self.text, self.source, self.top = text, source, top
+    def __init__(self, text: str, source: str, top: dict[str, Any], folder: Path | None = None) -> None:
+        self.text, self.source, self.top, self.folder = text, source, top, folder
 
     def plan(self) -> Plan:
         top = self.top
@@ -92,6 +98,9 @@ class _Reader:
         entries = top["learners"]
         if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
             raise self.wrong(("learners",), "learners is empty or not a list of tables; expected [[learners]] with a name")
+        runs = len(problems) * sum(map(self.combinations, range(len(entries)), entries)) * len(seeds) * trials
+        if runs > MOST_RUNS:
+            raise InputError(f"{self.source}: asks for {shown(runs)} runs; expected at most {MOST_RUNS:,} in one file")
         combinations = [pair for i, entry in enumerate(entries) for pair in self.learner(i, entry)]
         keys: dict[str, RunKey] = {}
         for text in problems:
@@ -105,8 +114,8 @@ class _Reader:
                     keys[key.id] = key
         return Plan(tuple(keys.values()), tuple(imports))
 
-    def learner(self, i: int, entry: Mapping[str, Any]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-        """Where and what: the options of each combination of a learner's grid."""
+    def combinations(self, i: int, entry: Mapping[str, Any]) -> int:
+        """How many combinations a learner's grid has, once its entries are what they should be."""
         path = ("learners", i)
         self.known(path, entry, _LEARNER)
         name = entry.get("name")
@@ -123,9 +132,14 @@ class _Reader:
                 raise self.wrong((*path, "grid", key), f"{key} is {values!r}; a grid takes a list of values")
             if key in params:
                 raise self.wrong((*path, "grid", key), f"{key} is given in params and in grid; expected one of them")
-        options = {part: entry[part] for part in ("preset", "slater_gap") if part in entry}
+        return math.prod(map(len, grid.values()))
+
+    def learner(self, i: int, entry: Mapping[str, Any]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+        """Where and what: the options of each combination of a learner's grid."""
+        params, grid = (entry.get(part, {}) for part in ("params", "grid"))
+        options = {part: entry[part] for part in ("preset", "slater_gap") if part in entry} | {"learner": entry["name"]}
         return [
-            (path, options | {"learner": name, "params": params | dict(zip(grid, values, strict=True))})
+            (("learners", i), options | {"params": params | dict(zip(grid, values, strict=True))})
             for values in itertools.product(*grid.values())
         ]
 
@@ -163,29 +177,28 @@ class _Reader:
                 raise self.wrong((*path, key), unknown_name("key", key, names))
 
     def whole(self, path: tuple[Any, ...], value: Any, least: int) -> int:
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise self.wrong(path, f"{path[-1]} is {value!r}; expected a whole number, at least {least}")
-        return value
+        try:
+            return integer(path[-1], int(value) if isinstance(value, float) and value.is_integer() else value, least)
+        except InputError as error:
+            raise self.wrong(path, error) from None
 
-    def seeds(self, value: Any) -> list[int]:
+    def seeds(self, value: Any) -> Sequence[int]:
         if isinstance(value, list) and value:
             return [self.whole(("seeds",), seed, 0) for seed in value]
-        return list(range(self.whole(("seeds",), value, 1)))
+        return range(min(self.whole(("seeds",), value, 1), MOST_RUNS + 1))
 
     def texts(self, path: tuple[Any, ...], value: Any) -> list[str]:
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-            raise self.wrong(path, f"{path[-1]} is {value!r}; expected a list of texts")
+            raise self.wrong(path, f"{path[-1]} is {shown(value)}; expected a list of texts")
         return value
 
     def imports(self, value: Any) -> list[str]:
         names = self.texts(("imports",), value) if value != [] else []
         for name in names:
             try:
-                import_module(name)
-            except ImportError as error:
-                raise self.wrong(("imports",), f"module {name!r} cannot be imported: {error}") from None
+                load_module(name, self.folder)
+            except InputError as error:
+                raise self.wrong(("imports",), error, name) from error
         return names
 
     # --- places ---
@@ -201,19 +214,21 @@ class _Reader:
         lines = self.text.splitlines()
         for number, line in enumerate(lines, 1):
             here = table
-            if match := re.match(r"\s*\[(\[)?\s*([^\]]+?)\s*\]", line):
-                names = tuple(part.strip().strip("\"'") for part in match[2].split("."))
+            head, closed, _ = line.strip().partition("]")
+            key, equals, _ = (part.strip() for part in line.partition("="))
+            if head.startswith("[") and closed:
+                names = tuple(part.strip().strip("\"'") for part in head.lstrip("[").split("."))
                 base: tuple[Any, ...] = ()
                 for name in names[:-1]:
                     base = (*base, name, counts[(*base, name)]) if (*base, name) in counts else (*base, name)
                 here = (*base, names[-1])
-                if match[1]:
+                if head.startswith("[["):
                     counts[here] = counts.get(here, -1) + 1
                 if here in counts:
                     here = (*here, counts[here])
                 table = here
-            elif match := re.match(r"\s*([\w.\"'-]+)\s*=", line):
-                here = (*table, *(part.strip("\"'") for part in match[1].split(".")))
+            elif equals and re.fullmatch(r"[\w.\"'-]+", key):
+                here = (*table, *(part.strip("\"'") for part in key.split(".")))
             else:
                 continue
             if path[: len(here)] == here and len(here) > best:

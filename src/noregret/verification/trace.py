@@ -13,9 +13,8 @@ import numpy as np
 
 from noregret import oracle
 from noregret.errors import InputError
-from noregret.kernels.gram import OneHotGram
-from noregret.learners.base import Learner
-from noregret.learners.primal_dual_lsvi import PrimalDualLSVI, pace
+from noregret.kernels.gram.one_hot import OneHotGram
+from noregret.learners.primal_dual_lsvi import PrimalDualLSVI
 from noregret.problems.base import Array, TabularCMDP
 from noregret.runs import Ask, How, play
 from noregret.runs.prepare import prepared
@@ -24,19 +23,14 @@ from noregret.runs.prepare import prepared
 ROUNDING = 1e-9
 
 
-def inner(learner: Learner) -> Any:
-    """The state of Algorithm 1, also of one that plays only what is certified."""
-    return getattr(learner._state, "inner", learner._state)
-
-
 @dataclass(frozen=True)
 class Trace:
     """What was measured in K episodes. A value from the start is that of the state the episode started in."""
 
     problem: TabularCMDP
-    learner: Learner
-    optimum: oracle.Optimum
-    best: oracle.Optimum | None  # π* of the thresholds b + ζ; None where no policy meets them
+    learner: PrimalDualLSVI
+    optimum: oracle.TableOptimum
+    best: oracle.TableOptimum | None  # π* of the thresholds b + ζ; None where no policy meets them
     alpha: Array  # (K,) α of each episode
     Y: Array  # (K,m) price of each episode
     squares: Array  # (K,H) ‖φ‖² in Λ⁻¹ of the pairs visited, before they were learned
@@ -57,8 +51,7 @@ class Trace:
     @property
     def d(self) -> int:
         """The dimension of the features that the learner used."""
-        gram = inner(self.learner).gram
-        return int(gram.visits[0].size if isinstance(gram, OneHotGram) else len(gram.phi))
+        return self.learner.dimension
 
     @property
     def fixed_start(self) -> bool:
@@ -105,14 +98,14 @@ class _Watcher:
         problem, learner = self.problem, self.learner
         H, m, A = problem.horizon, problem.n_constraints, problem.n_actions
         learner.plan()
-        state = inner(learner)
-        self.alpha[k] = state.alpha[0] * pace(state.k[0], state.alpha_anytime)  # restarts and the estimate of γ move it
+        gram, tables = learner.gram, learner.tables
+        self.alpha[k] = learner.alpha  # restarts and the estimate of γ move it
         self.Y[k] = learner.dual
         prices = np.concatenate([[1.0], self.Y[k]])
-        C = np.where(problem.available, np.einsum("j,hjsa->hsa", prices, state.Q[:, : 1 + m]), -np.inf)
-        V_C = np.einsum("j,hjs->hs", prices, state.V[:, : 1 + m])
+        C = np.where(problem.available, np.einsum("j,hjsa->hsa", prices, tables.Q[:, : 1 + m]), -np.inf)
+        V_C = np.einsum("j,hjs->hs", prices, tables.V[:, : 1 + m])
         self.greedy_gap[k] = (C.max(axis=2) - V_C[:H]).max()
-        self.norms[k] = _largest_weight(state.gram, state.V, 1 + m)
+        self.norms[k] = _largest_weight(gram, tables.V, 1 + m)
         true_Q, true_V = _best_composite(problem, prices)
         to_go = np.arange(H - 1.0, -1.0, -1.0)[:, None, None] * np.log(A)
         slack = C + to_go / self.alpha[k] - true_Q
@@ -120,23 +113,23 @@ class _Watcher:
         self.optimism[k] = slack[problem.available].min()
         self.held += int((slack[problem.available] >= -ROUNDING).sum())
         self.stepwise += int((C + next_step - true_Q >= -ROUNDING)[problem.available].sum())
-        self._before = _squares(state.gram, problem.r.shape)
+        self._before = _squares(gram, problem.r.shape)
 
     def _after(self, trial: Any, k: int) -> None:
         H, m = self.problem.horizon, self.problem.n_constraints
         played = trial.scratch
         self.V_pi[k] = played.values
-        self.V_k[k] = inner(self.learner).V[0, : 1 + m, played.states[0]]
+        self.V_k[k] = self.learner.tables.V[0, : 1 + m, played.states[0]]
         self.squares[k] = self._before[np.arange(H), played.states[:H], played.actions]
 
-    def trace(self, optimum: oracle.Optimum) -> Trace:
+    def trace(self, optimum: oracle.TableOptimum) -> Trace:
         """What was measured."""
         problem, zeta = self.problem, float(self.learner.constants["zeta"])
         best = optimum if zeta == 0.0 else oracle.solve(problem, tighten=zeta) if zeta <= optimum.slater_gap else None
         entries = self.K * int(problem.available.sum())
         return Trace(
             problem=problem, learner=self.learner, optimum=optimum, best=best, alpha=self.alpha, Y=self.Y, squares=self.squares,
-            growth=_growth(inner(self.learner).gram), norms=self.norms, greedy_gap=self.greedy_gap, optimism=self.optimism,
+            growth=_growth(self.learner.gram), norms=self.norms, greedy_gap=self.greedy_gap, optimism=self.optimism,
             optimistic=self.held / entries, one_step=self.stepwise / entries, V_k=self.V_k, V_pi=self.V_pi,
         )  # fmt: skip
 

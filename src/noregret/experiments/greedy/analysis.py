@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noregret._system.checks import integer
 from noregret.errors import InputError
 from noregret.problems.base import Array
 
@@ -46,8 +47,7 @@ def counter_example(horizon: int, epsilon: float, constrained: bool = True) -> P
     """The paper's example with the largest M that Q ≤ H allows."""
     if not 0.0 < epsilon <= 1.0:
         raise InputError(f"epsilon is {epsilon!r}; expected a number above 0 and at most 1")
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 2:
-        raise InputError(f"horizon is {horizon!r}; expected a whole number, at least 2")
+    integer("horizon", horizon, 2)
     M, half = horizon - epsilon / 2, epsilon / 2
     Q = np.array([[M, 1.0], [1.0, M + half]])
     near = np.array([[M + half, 1.0 - half], [1.0 + half, M]])
@@ -56,11 +56,11 @@ def counter_example(horizon: int, epsilon: float, constrained: bool = True) -> P
 
 def value(Q: Array, Y: float, alpha: float) -> Array:
     """V_r and V_g under the soft-max of Algorithm 1, by its own kernel; α = ∞ is greedy."""
+    from noregret.kernels.gram.base import Tables, everyone
     from noregret.kernels.softmax import soft_max
 
-    V, policy = np.zeros((2, 2, 1)), np.zeros((1, 1, 2))
-    table, active = np.ascontiguousarray(Q[None, :, None, :]), np.zeros((1, 1), dtype=np.uint32)
-    soft_max(table, 0, active, 1, np.array([Y]), float(alpha), np.ones((1, 1, 2), dtype=np.bool_), policy, V)
+    V, table, allowed = np.zeros((2, 2, 1)), np.ascontiguousarray(Q[None, :, None, :]), np.ones((1, 1, 2), dtype=np.bool_)
+    soft_max(everyone(1), 0, Tables(table, V, np.zeros((1, 1, 2)), allowed, np.zeros((1, 2))), np.array([Y]), float(alpha))
     return V[0, :, 0]
 
 

@@ -161,7 +161,7 @@ def _setting(paper: Paper) -> dict[str, str]:
         "setting": "" if paper.as_published else other,
         "constants": tables.Table("", ("constant", "value", "why"), rows).markdown(),
         "caption": tables.CAPTION,
-        "table": table(paper).markdown(),
+        "table": tables.without_speed(table(paper)).markdown(),
         "b": f"{paper.threshold:g}",
         "b_tightened": f"{paper.threshold + c['zeta']:g}",
         "eta": f"{c['eta']:.5f}",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from pathlib import Path
 from threading import Event
 from typing import Any
 
+from noregret import learners
+from noregret._system import plugins
 from noregret._system.blas import pin_one_thread
-from noregret.errors import FileError
+from noregret.errors import FileError, InputError
+from noregret.problems.registry import module_of
 from noregret.runs import supplies
 from noregret.runs.execute import CHECKPOINT_SECONDS, Ending, Settings, execute
 from noregret.store import RunKey, Store
@@ -46,10 +48,16 @@ class Context:
         )  # fmt: skip
 
     def job(self, key: RunKey) -> str:
-        """The run as a text, for a worker."""
+        """The run as a text, with the modules that it needs: those that were named, those of its learner and its problem."""
+        needed = [*plugins.named(), *(plugins.Home("", module) for module in self.imports)]
+        learner = learners.get(key.learner).__module__ if key.learner in learners.names() else None
+        for what, module in ((f"learner {key.learner!r}", learner), (f"problem {key.problem!r}", module_of(key.problem))):
+            if module == "__main__":
+                raise InputError(f"{what} is defined in the program itself, which no worker can import; put it in a module")
+            needed += [plugins.home(module)] if module and not module.startswith("noregret.") else []
         job = {
             "key": key.to_json(), "folder": str(self.store.folder.absolute()), "checkpoint_seconds": self.checkpoint_seconds,
-            "loggers": self.loggers, "imports": self.imports,
+            "loggers": self.loggers, "imports": list(dict.fromkeys(needed)),
         }  # fmt: skip
         supplies.send([key], self.store.folder / INPUTS)
         return json.dumps(job)
@@ -58,8 +66,7 @@ class Context:
 def play(job: str, stop: Event | None = None, progress: Callable[[str, int], None] | None = None) -> str:
     """Play the run of a text; the answer is an ending as a text. An error of the disk has the status "disk"."""
     entries: dict[str, Any] = json.loads(job)
-    for module in entries["imports"]:
-        import_module(module)
+    plugins.load_homes(entries["imports"])
     pin_one_thread()
     key = RunKey.from_json(entries["key"])
     settings = Settings(checkpoint_seconds=entries["checkpoint_seconds"], loggers=tuple(entries["loggers"]))

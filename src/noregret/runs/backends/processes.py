@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from noregret.errors import NoRegretError
 from noregret.runs.backends import job
 from noregret.runs.backends.job import Context
+from noregret.runs.backends.worker import MARK, PROGRAM
 from noregret.runs.execute import Ending
 from noregret.store import RunKey
 
@@ -31,7 +32,7 @@ class Worker:
     """A process, the run it plays, and a thread that hears what it says."""
 
     def __init__(self, heard: queue.Queue[tuple[Worker, str | None]]) -> None:
-        command = [sys.executable, "-m", "noregret.runs.backends.worker"]
+        command = [sys.executable, "-P", "-c", PROGRAM]
         self.key: RunKey | None = None
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
         self._heard = heard
@@ -40,7 +41,8 @@ class Worker:
     def _listen(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self._heard.put((self, line))
+            _, mark, answer = line.rpartition(MARK)
+            self._heard.put((self, answer)) if mark else print(line, end="", file=sys.stderr)
         self.process.wait()
         self._heard.put((self, None))
 

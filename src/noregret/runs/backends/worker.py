@@ -1,6 +1,8 @@
 """A worker of :mod:`noregret.runs.backends.processes`: reads runs as lines of JSON, plays them, answers on standard output.
 
-The end of its input tells it to stop: it leaves a checkpoint and goes. So it also stops when its parent is killed.
+The end of its input tells it to stop: it leaves a checkpoint and goes. So it also stops when its parent is killed. Before
+anything is imported, the program :data:`PROGRAM` keeps standard output for answers and lets everybody else print to standard
+error. An answer is a line after the mark :data:`MARK`.
 """
 
 from __future__ import annotations
@@ -12,17 +14,28 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
+import noregret
 from noregret.runs.backends.job import play
 
 #: Seconds between two words of progress.
 PROGRESS_SECONDS = 0.5
+#: What an answer begins with: ASCII's record separator, as in JSON text sequences (RFC 7464).
+MARK = "\x1e"
+#: What a worker runs, with ``python -P``, so that it does not import from the current folder.
+PROGRAM = f"""import os, sys
+answers = os.dup(1)
+os.dup2(2, 1)
+sys.path.append({str(Path(noregret.__file__).parent.parent)!r})
+from noregret.runs.backends.worker import main
+main(answers)
+"""
 
 
-def main() -> None:
-    """Serve until the input ends."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    sys.stdout = sys.stderr  # whatever prints must not talk to the parent
+def main(descriptor: int) -> None:
+    """Serve until the input ends; answers go to the open file ``descriptor``."""
+    answers = os.fdopen(descriptor, "w", encoding="utf-8")
     stop = threading.Event()
     jobs: queue.Queue[str | None] = queue.Queue()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends the input
@@ -39,7 +52,7 @@ def main() -> None:
 
     def say(message: dict[str, object]) -> None:
         try:
-            answers.write(json.dumps(message) + "\n")
+            answers.write(MARK + json.dumps(message) + "\n")
             answers.flush()
         except OSError:  # the parent is gone
             stop.set()
@@ -52,7 +65,3 @@ def main() -> None:
 
     while not stop.is_set() and (line := jobs.get()) is not None:
         say({"ending": json.loads(play(line, stop, progress))})
-
-
-if __name__ == "__main__":
-    main()

@@ -19,13 +19,14 @@ small; half of 2H/γ is enough for the optimal dual to fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from noregret.kernels.gram.base import Tables, clear
 from noregret.kernels.jit import jit
-from noregret.kernels.steps import start_value
+from noregret.kernels.steps import start_value, untried
+from noregret.learners.parts.rule import ForLength, assemble
 from noregret.learners.presets import Constants
 from noregret.problems.base import Array, Spec
 
@@ -48,22 +49,17 @@ class Epochs(NamedTuple):
     gap: Array  # (1,) γ̂, 0 before the first estimate
     b: Array  # (m,) thresholds, not tightened
     start: Array  # (S,)
-    Q: Array  # (H,J,S,A) and (H+1,J,S): scratch of the greedy pass
-    V: Array
-    policy: Array  # (H,S,A)
     prices: Array  # (m,) w times ``GREEDY``
+    greedy: Tables  # scratch of the greedy pass
 
 
-def epochs(spec: Spec, chosen: Constants, J: int, for_length: Callable[[int], tuple[Constants, Array]]) -> Epochs:
-    """The part of the state that restarts and estimates need; ``for_length`` gives constants and β (J,) for K episodes."""
+def epochs(spec: Spec, chosen: Constants, J: int, for_length: ForLength) -> Epochs:
+    """The part of the state that restarts and estimates need; ``for_length`` gives the constants for K episodes."""
     H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
     numbers = np.zeros((0, 3 + m + J))
     if chosen.restart == "doubling":
-        rows = []
-        for i in range(LONGEST):
-            c, beta = for_length(2**i)
-            rows.append(np.concatenate([[c.alpha, c.eta, c.xi], spec.thresholds + c.zeta, beta]))
-        numbers = np.array(rows)
+        rules = [assemble(for_length(2**i)[0], spec) for i in range(LONGEST)]
+        numbers = np.array([np.concatenate([r.alpha, r.eta, r.xi, r.b, r.beta]) for r in rules])
     estimated = chosen.xi_rule == "estimate"
     n = S if estimated else 0
     return Epochs(
@@ -75,52 +71,36 @@ def epochs(spec: Spec, chosen: Constants, J: int, for_length: Callable[[int], tu
         gap=np.zeros(1),
         b=spec.thresholds.copy(),
         start=spec.start.copy(),
-        Q=np.zeros((H, J, n, A)),
-        V=np.zeros((H + 1, J, n)),
-        policy=np.zeros((H, n, A)),
         prices=np.zeros(m),
-    )
+        greedy=Tables(
+            Q=np.zeros((H, J, n, A)), V=np.zeros((H + 1, J, n)), policy=np.zeros((H, n, A)),
+            available=spec.available[:, :n].copy(), bonus=np.zeros((1, J)),
+        ),
+    )  # fmt: skip
 
 
 @jit
-def restart(one: Epochs, k: int, alpha: Any, eta: Any, xi: Any, b: Any, beta: Any) -> None:
-    """Set the numbers of a run of K = k+1 = 2^i episodes."""
-    i, m = 0, len(b)
+def restart(state: Any) -> None:
+    """Set the numbers of a run of K = k+1 = 2^i episodes, and begin it."""
+    one, rule, dual, i, k = state.epochs, state.rule, state.dual, 0, state.dual.k[0]
+    m = len(rule.b)
     while k > 0:
         k //= 2
         i += 1
     row = one.numbers[min(i, len(one.numbers) - 1)]
-    alpha[0], eta[0], xi[0], one.most[0] = row[0], row[1], row[2], row[2]
+    rule.alpha[0], rule.eta[0], rule.xi[0], one.most[0] = row[0], row[1], row[2], row[2]
     for j in range(m):
-        b[j] = row[3 + j]
-    for j in range(len(beta)):
-        beta[j] = row[3 + m + j]
-
-
-@jit
-def untried(
-    Q: Any, V: Any, policy: Any, available: Any, beta: Any, m: int, pessimistic: bool, cap: Any, span_floor: float,
-    floor: float, lam: float,
-) -> None:  # fmt: skip
-    """Q (H,J,S,A), V (H+1,J,S) and policy where nothing was seen; states never visited at a step keep them.
-
-    Only the bonus counts, and ties give the uniform policy.
-    """
-    H, J, S, A = Q.shape
-    for h in range(H):
-        for j in range(J):
-            scale = cap[h] if j > m and not pessimistic else span_floor if span_floor >= 0.0 else 1.0
-            value = max(min(beta[j] * scale / np.sqrt(lam), cap[h]), floor)
-            for s in range(S):
-                V[h, j, s] = value
-                for a in range(A):
-                    Q[h, j, s, a] = value
-        for s in range(S):
-            some = 0.0
-            for a in range(A):
-                some += available[h, s, a]
-            for a in range(A):
-                policy[h, s, a] = available[h, s, a] / some
+        rule.b[j] = row[3 + j]
+    for j in range(len(rule.beta)):
+        rule.beta[j] = row[3 + m + j]
+    dual.Y[:] = 0.0
+    dual.gain[:] = 1.0
+    dual.lack[:] = 0.0
+    if one.dropped:
+        clear(state.gram)
+        state.safety.Q[:] = 0.0  # what was certified rested on the data
+        state.safety.V[:] = 0.0
+    untried(state.tables, rule, state.gram.lam)
 
 
 @jit
@@ -137,7 +117,7 @@ def weigh(one: Epochs, rounds: int, H: int) -> None:
     step = np.sqrt(8.0 * np.log(max(m, 2)) / rounds) / H
     total = value = 0.0
     for i in range(m):
-        slack = start_value(one.V, 1 + i, one.start) - one.b[i]
+        slack = start_value(one.greedy.V, 1 + i, one.start) - one.b[i]
         value += prices[i] / GREEDY * slack
         prices[i] *= np.exp(-step * slack)
         total += prices[i]
@@ -147,9 +127,10 @@ def weigh(one: Epochs, rounds: int, H: int) -> None:
 
 
 @jit
-def use_gap(one: Epochs, H: int, alpha: Any, eta: Any, xi: Any, Y: Any) -> None:
+def use_gap(one: Epochs, rule: Any, Y: Any) -> None:
     """ξ = factor/γ̂, where α and η move along."""
-    before, m = xi[0], len(Y)
+    alpha, eta, xi, H, m = rule.alpha, rule.eta, rule.xi, len(rule.cap), len(Y)
+    before = xi[0]
     xi[0] = min(one.factor / one.gap[0], one.most[0]) if one.gap[0] > 0.0 else one.most[0]
     if one.moves[0] > 0.0:  # α ∝ 1/(1 + m(ξ+H))
         alpha[0] *= (1.0 + m * (before + H)) / (1.0 + m * (xi[0] + H))

@@ -1,0 +1,20 @@
+"""Checks that every layer needs: each returns the value or says what was expected."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from noregret.errors import InputError, shown
+
+
+def integer(key: str, value: Any, low: int, high: int | None = None) -> int:
+    """A whole number from ``low`` to ``high``, both included; True and False are none."""
+    try:
+        whole = low - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        whole = low - 1
+    if whole < low or (high is not None and whole > high):
+        bound = f", at least {low}" if high is None else f" from {low} to {high:,}"
+        raise InputError(f"{key} is {shown(value)}; expected a whole number{bound}")
+    return whole

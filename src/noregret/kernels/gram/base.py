@@ -1,0 +1,178 @@
+"""What a Gram can do, whatever its features: learn an episode, estimate a step. Alg. 1, l. 5-12.
+
+At step h the regression of objective j on features φ has
+
+    Λ_h = λI + Σ_τ φ_τ φ_τᵀ,   w_j = Λ_h⁻¹ Σ_τ φ_τ (j_τ + V_j(x'_τ)),   estimate(x,a) = ⟨w_j, φ(x,a)⟩ + β ‖φ(x,a)‖_{Λ_h⁻¹}.
+
+The sum over past episodes τ is never formed: Σ_τ φ_τ V(x'_τ) = Σ_{x'} M[x'] V(x') over the distinct next states x', with M[x']
+the sum of the features that led to x'.
+
+Steps may share what they learn. The arrays of a Gram begin with an axis of length H, or of length 1 when all steps have one
+regression; :func:`~noregret.kernels.flat.row` finds the entry of a step. Each array has its own such axis, so that sums of
+rewards may stay apart where counts are shared.
+
+The functions here have one body for each type of Gram, chosen when the caller is compiled. A Gram also has the fields
+``active`` and ``actives``: the states whose estimate may differ from that of a state never visited.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from noregret.kernels.jit import Bodies, jit, overload
+from noregret.kernels.softmax import soft_max
+
+Array = NDArray[np.float64]
+
+
+class Tables(NamedTuple):
+    """What a plan fills: J objectives, the reward first, at every step, state and action."""
+
+    Q: Array  # (H,J,S,A)
+    V: Array  # (H+1,J,S), zero at H
+    policy: Array  # (H,S,A)
+    available: NDArray[np.bool_]  # (H,S,A)
+    bonus: Array  # (1,J) β of the step at hand
+
+
+class States(NamedTuple):
+    """Which states of a step are looked at: the first ``actives`` of ``active``; both may have one row for all steps."""
+
+    active: NDArray[Any]
+    actives: NDArray[Any]
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that kernels index with, and the least and largest number each may hold."""
+        n = self.active.shape[1]
+        return {"active": (0, n - 1), "actives": (0, n)}
+
+
+def everyone(S: int) -> States:
+    """All states, at every step."""
+    return States(np.arange(S, dtype=np.uint32)[None], np.array([S], dtype=np.uint32))
+
+
+_learn, _estimate, _spread, _norm = Bodies("learn"), Bodies("estimate"), Bodies("spread"), Bodies("norm")
+_sweep, _clear = Bodies("sweep"), Bodies("clear")
+
+
+def learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Take in an episode, states (H+1,), actions (H,), observed (H,J): Alg. 1, l. 5 for the next one."""
+    _learn(gram)(gram, states, actions, observed)  # type: ignore[misc]
+
+
+def sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+    """One step of the backward pass, Alg. 1, l. 5-12: estimate Q, truncate it, take the soft-max, evaluate V.
+
+    Args:
+        gram: the data.
+        h: the step; V of step h+1 is ready.
+        tables: what is filled, with the β of this step in ``bonus``.
+        rule: has the truncation, ``floor`` and ``cap`` (H,).
+        Y: prices (m,).
+        alpha: inverse temperature.
+    """
+    _sweep(gram)(gram, h, tables, rule, Y, alpha)  # type: ignore[misc]
+
+
+def estimate(gram: Any, h: int, tables: Any, beta: Any, bounds: Any) -> None:
+    """Q_j,h(x,a) ← clip(⟨w_j,φ⟩ + β_j‖φ‖, floor, cap) from V_j,h+1: Alg. 1, l. 6-9.
+
+    Args:
+        gram: the data.
+        h: the step.
+        tables: has V (H+1,J,S) and Q (H,J,S,A). There may be more objectives than the 1 + m observed ones: those from 1 + m on
+            are the utilities once more, with a β of their own.
+        beta: a number, or one for each objective (J,).
+        bounds: floor and cap.
+    """
+    estimate_from(gram, 0, h, tables, beta, bounds)
+
+
+def estimate_from(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any) -> None:
+    """:func:`estimate` for the objectives from ``start`` on."""
+    _estimate(gram)(gram, start, h, tables, beta, bounds)  # type: ignore[misc]
+
+
+def spread(gram: Any, h: int, tables: Any, j: int) -> float:
+    """How far V_j,h+1 spreads (max − min) over the next states seen at step h; 0 when none was."""
+    return float(_spread(gram)(gram, h, tables, j))  # type: ignore[misc]
+
+
+def norm(gram: Any, h: int, s: int, a: int) -> Any:
+    """‖φ(s,a)‖ in the norm of Λ_h⁻¹."""
+    return _norm(gram)(gram, h, s, a)  # type: ignore[misc]
+
+
+def clear(gram: Any) -> None:
+    """Forget all data, in place: Λ = λI."""
+    _clear(gram)(gram)  # type: ignore[misc]
+
+
+def each(beta: Any, j: int) -> float:
+    """Entry j of β; β itself when it is a number."""
+    return float(beta[j] if np.ndim(beta) else beta)
+
+
+def sweep_tables(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+    """:func:`sweep` of a Gram whose states are numbered: the lines one after the other."""
+    estimate(gram, h, tables, tables.bonus[0], (rule.floor, rule.cap[h]))  # l. 5-9
+    soft_max(gram, h, tables, Y, alpha)  # l. 10-12
+
+
+@jit
+def run_learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+    """:func:`learn`, called from Python."""
+    learn(gram, states, actions, observed)
+
+
+@overload(learn)
+def _(gram, states, actions, observed):  # type: ignore[no-untyped-def]
+    return _learn(gram)
+
+
+@overload(sweep)
+def _(gram, h, tables, rule, Y, alpha):  # type: ignore[no-untyped-def]
+    return _sweep(gram)
+
+
+@overload(estimate)
+def _(gram, h, tables, beta, bounds):  # type: ignore[no-untyped-def]
+    return estimate
+
+
+@overload(estimate_from)
+def _(gram, start, h, tables, beta, bounds):  # type: ignore[no-untyped-def]
+    return _estimate(gram)
+
+
+@overload(spread)
+def _(gram, h, tables, j):  # type: ignore[no-untyped-def]
+    return _spread(gram)
+
+
+@overload(norm)
+def _(gram, h, s, a):  # type: ignore[no-untyped-def]
+    return _norm(gram)
+
+
+@overload(clear)
+def _(gram):  # type: ignore[no-untyped-def]
+    return _clear(gram)
+
+
+@overload(each)
+def _(beta, j):  # type: ignore[no-untyped-def]
+    return (lambda beta, j: beta) if isinstance(beta, types.Number) else (lambda beta, j: beta[j])
+
+
+def teach(kind: type, **bodies: Any) -> None:
+    """Give a type of Gram its bodies of the functions above, by name; which it has not, its callers do not use."""
+    for name, body in bodies.items():
+        {"learn": _learn, "sweep": _sweep, "estimate": _estimate, "spread": _spread, "norm": _norm, "clear": _clear}[name].add(
+            kind, body
+        )

@@ -1,0 +1,129 @@
+"""Rounding the regression to a fixed net, so that only finitely many estimates exist.
+
+With net radius ε in dimension d, every coordinate of w is rounded to a multiple of s_w = ε/√d, which moves w by at most ε/2,
+and every entry of A = β²Λ⁻¹ to a multiple of s_A = ε²/(2d), which moves it by at most ε²/4 in Frobenius norm; then
+
+    estimate(x,a) = ⟨w̃,φ⟩ ± √max(φᵀÃφ, 0)        with the sign of β
+
+is within ε of the unrounded one for ‖φ‖ ≤ 1. With one-hot features only the diagonal of A is not 0. The policy is the soft-max
+for prices Y rounded to multiples of ε.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.kernels.flat import row
+from noregret.kernels.gram.base import clear, estimate, estimate_from, learn, spread, teach
+from noregret.kernels.gram.one_hot import OneHotGram
+from noregret.kernels.gram.table import TableGram
+from noregret.kernels.jit import Bodies, jit, overload
+from noregret.kernels.softmax import soft_max
+
+Array = NDArray[np.float64]
+
+_round = Bodies("round_estimate")
+
+
+class NetGram(NamedTuple):
+    """A Gram whose estimates are rounded to a net."""
+
+    gram: Any  # OneHotGram or TableGram
+    lam: float  # of it
+    active: NDArray[np.uint32]  # of it
+    actives: NDArray[np.uint32]  # of it
+    Y: Array  # (m,) rounded prices
+    dual: float  # the steps of the net: of Y,
+    weight: float  # of w, s_w
+    square: float  # of β²Λ⁻¹, s_A
+
+
+def net_gram(gram: Any, eps: float, d: int, m: int) -> NetGram:
+    """The net of radius ``eps`` over a Gram of dimension d."""
+    steps = float(eps), float(eps / np.sqrt(d)), float(eps**2 / (2.0 * d))
+    return NetGram(gram, gram.lam, gram.active, gram.actives, np.zeros(m), *steps)
+
+
+@jit
+def nearest(x: Any, step: float) -> Any:
+    """The multiple of ``step`` nearest to x."""
+    return step * np.rint(x / step)
+
+
+def round_estimate(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> None:
+    """Q_j,h ← clip(⟨w̃_j,φ⟩ ± √(φᵀÃ_jφ), floor, cap) with A_j = β_j²Λ⁻¹; Q is ⟨w_j,φ⟩ before, by ``estimate`` without β."""
+    _round(gram)(gram, net, h, tables, bounds)  # type: ignore[misc]
+
+
+@overload(round_estimate)
+def _(gram, net, h, tables, bounds):  # type: ignore[no-untyped-def]
+    return _round(gram)
+
+
+def _round_one_hot(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> None:
+    Q, bonus, floor, cap, g = tables.Q, tables.bonus[0], bounds[0], bounds[1], row(gram.fit, h)
+    for i in range(gram.actives[g]):
+        s = gram.active[g, i]
+        for a in range(Q.shape[3]):
+            for j in range(Q.shape[1]):
+                square = nearest(bonus[j] * bonus[j] * gram.fit[g, s, a, 0], net.square)
+                value = nearest(Q[h, j, s, a], net.weight) + np.copysign(np.sqrt(max(square, 0.0)), bonus[j])
+                Q[h, j, s, a] = max(min(value, cap), floor)
+
+
+def _round_table(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> None:
+    Q, bonus, floor, cap, g = tables.Q, tables.bonus[0], bounds[0], bounds[1], row(gram.Lambda_inv, h)
+    d, SA = gram.phi.shape
+    A = Q.shape[3]
+    square, w = gram.line, gram.work[0]
+    for j in range(Q.shape[1]):
+        if j == 0 or bonus[j] != bonus[j - 1]:
+            square[:] = 0.0
+            for i in range(d):
+                for k in range(d):
+                    entry = nearest(bonus[j] * bonus[j] * gram.Lambda_inv[g, i, k], net.square)
+                    if entry != 0.0:
+                        for at in range(SA):
+                            square[at] += entry * gram.phi[i, at] * gram.phi[k, at]
+        for i in range(d):
+            w[i] = nearest(gram.w[h, j, i], net.weight)
+        for at in range(SA):
+            value = np.copysign(np.sqrt(max(square[at], 0.0)), bonus[j])
+            for i in range(d):
+                value += w[i] * gram.phi[i, at]
+            Q[h, j, at // A, at % A] = max(min(value, cap), floor)
+
+
+_round.add(OneHotGram, _round_one_hot)
+_round.add(TableGram, _round_table)
+
+
+def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+    learn(gram.gram, states, actions, observed)
+
+
+def _sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+    """Alg. 1, l. 5-12, with the net: the bonus is part of what is rounded, so the regression comes without it."""
+    for i in range(len(Y)):
+        gram.Y[i] = nearest(Y[i], gram.dual)
+    estimate(gram.gram, h, tables, 0.0, (-np.inf, np.inf))
+    round_estimate(gram.gram, gram, h, tables, (rule.floor, rule.cap[h]))
+    soft_max(gram.gram, h, tables, gram.Y, alpha)
+
+
+def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
+    return spread(gram.gram, h, tables, j)
+
+
+def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any) -> None:
+    estimate_from(gram.gram, start, h, tables, beta, bounds)
+
+
+def _clear(gram: Any) -> None:
+    clear(gram.gram)
+
+
+teach(NetGram, learn=_learn, sweep=_sweep, spread=_spread, estimate=_estimate, clear=_clear)

@@ -1,0 +1,46 @@
+"""ε-net rounding: the alternative to the soft-max that the paper's appendix compares with (after Xie, Chen, Wang, Yang 2020).
+
+``primal-dual-lsvi`` with ``rounding=ε`` is Algorithm 1 with lines 8-12 replaced: w_r, w_g and β²Λ⁻¹ are rounded to a net of
+radius ε (:mod:`noregret.kernels.gram.net`), Y to a multiple of ε, and the policy is greedy on the composite of the rounded Q:
+
+    Q̃_j = min{ ⟨w̃_j,φ⟩ + √(φᵀÃφ), cap },   Ỹ = ε round(Y/ε),   π = argmax_a Q̃_r + Σ_i Ỹ_i Q̃_{g_i},   V_j = ⟨π, Q̃_j⟩.
+
+Then only finitely many value functions exist, which is what the proof needs of the soft-max. Where we choose: V_j comes from
+the rounded Q (the unrounded one differs by at most ε a step), ties are played uniformly (rounding makes many), and ε is one
+number for the whole run.
+
+References:
+    Xie, Chen, Wang, Yang. Learning Zero-Sum Simultaneous-Move Markov Games Using Function Approximation. COLT 2020.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noregret.errors import InputError
+from noregret.kernels.gram.base import Tables
+from noregret.kernels.gram.net import NetGram, nearest, net_gram
+from noregret.learners.parts.rule import Rule
+from noregret.learners.presets import number
+
+
+def greedy_only(alpha: Any, safe_policy: Any) -> float:
+    """α = ∞, for rounding; a finite α was a soft-max, which rounding replaces."""
+    if alpha not in (None, np.inf):
+        raise InputError(f"alpha is {alpha!r}; with rounding the policy is greedy: leave alpha out")
+    if safe_policy is not None:
+        raise InputError("safe_policy is given; with rounding nothing is certified: leave one of them out")
+    return np.inf
+
+
+def rounded(gram: Any, tables: Tables, rule: Rule, d: int, eps: Any) -> NetGram:
+    """A net of radius ``eps`` over the Gram; where nothing was seen the bonus in ``tables`` is rounded too."""
+    m = len(rule.b)
+    net = net_gram(gram, number("rounding", eps, above=0.0), d, m)
+    for j in range(1 + m):
+        bonus = rule.beta[j] * (rule.span_floor if rule.span_floor >= 0.0 else 1.0)
+        tables.Q[:, j] = np.minimum(np.sqrt(nearest(bonus**2 / gram.lam, net.square)), rule.cap)[:, None, None]
+    tables.V[:-1] = tables.Q[..., 0]
+    return net

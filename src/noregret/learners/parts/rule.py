@@ -1,0 +1,81 @@
+"""The constants of Algorithm 1 as its kernels take them, assembled in one place for states of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noregret.learners.presets import Constants
+from noregret.problems.base import Array
+
+
+class Rule(NamedTuple):
+    """The constants. What may change on the way (restarts, an estimate of γ) is an array."""
+
+    b: Array  # (m,) thresholds, tightened by ζ
+    beta: Array  # (J,) β of each objective; for the dual's own objectives prior·√λ (times the cap), or −pessimism·β
+    alpha: Array  # (1,) each
+    eta: Array
+    xi: Array
+    cap: Array  # (H,)
+    floor: float  # 0, or −∞ without the lower clip
+    span_floor: float  # least spread that β is multiplied by; negative for a constant β
+    pessimistic: bool  # what the dual's own objectives are
+    alpha_anytime: bool
+    eta_anytime: bool
+    damping: bool
+
+
+class Dual(NamedTuple):
+    """The dual variable and what its step remembers."""
+
+    Y: Array  # (m,)
+    gain: Array  # (m,)
+    lack: Array  # (m,) last b − V_g
+    k: Any  # (1,) episodes so far
+
+
+#: Constants and the reason for each, for a number of episodes.
+ForLength = Callable[[int], tuple[Constants, dict[str, str]]]
+
+
+def caps(horizon: int, cap: str) -> Array:
+    """The upper truncation of each step: H, or the number of steps left."""
+    return np.full(horizon, float(horizon)) if cap == "H" else np.arange(horizon, 0.0, -1.0)
+
+
+def assemble(c: Constants, spec: Any, lam: float | None = None) -> Rule:
+    """The rule of Algorithm 1 from its constants.
+
+    There are J objectives: the reward, m utilities, and these once more where the dual has an estimate of its own.
+
+    Args:
+        c: the constants.
+        spec: has the horizon and the thresholds.
+        lam: the λ in use, where it is not that of the constants.
+    """
+    m = spec.n_constraints
+    beta = np.full(1 + (m if c.dual_estimate == "optimistic" else 2 * m), c.beta * c.utility_bonus)
+    beta[0], pessimistic = c.beta, c.dual_estimate == "pessimistic"
+    beta[1 + m :] = -c.pessimism * beta[1] if pessimistic else c.dual_prior * np.sqrt(c.lam if lam is None else lam)
+    return Rule(
+        b=spec.thresholds + c.zeta,
+        beta=beta,
+        alpha=np.array([c.alpha]),
+        eta=np.array([c.eta]),
+        xi=np.array([c.xi]),
+        cap=caps(spec.horizon, c.cap),
+        floor=0.0 if c.lower_clip else -np.inf,
+        span_floor=c.span_floor if c.bonus == "span" else -1.0,
+        pessimistic=pessimistic,
+        alpha_anytime=c.alpha_schedule == "anytime",
+        eta_anytime=c.eta_schedule == "anytime",
+        damping=c.damping,
+    )
+
+
+def no_dual(m: int) -> Dual:
+    """Y = 0 before the first episode."""
+    return Dual(Y=np.zeros(m), gain=np.ones(m), lack=np.zeros(m), k=np.zeros(1, dtype=np.int64))

@@ -1,0 +1,137 @@
+"""What a learner of states that are vectors is to the outside, whatever its algorithm: encode, plan, observe, grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noregret.errors import InputError
+from noregret.kernels.gram.stream import Fit, act
+from noregret.learners.base import Learner, check_observed
+from noregret.problems.base import Array
+from noregret.problems.continuous import ContinuousSpec
+
+
+@dataclass(frozen=True)
+class ContinuousPlan:
+    """A policy on all states: l. 14 with w, Λ⁻¹ and Y held fixed. Steps may share Λ⁻¹, which then begins with an axis of 1."""
+
+    features: Any
+    w: Array  # (H,J,B,p)
+    inverse: Array  # (H,B,p,p)
+    Y: Array
+    bonus: Array  # (H,J)
+    alpha: float
+    floor: float
+    cap: Array
+
+    def probabilities(self, step: int, states: ArrayLike) -> Array:
+        """π_step(·|x) for each of n states, (n,A)."""
+        return self.at(step, self.features.encode(states))[0]
+
+    def values(self, step: int, states: ArrayLike) -> tuple[Array, Array]:
+        """Q_j (J,n,A) and V_j (J,n) at n states, the reward first."""
+        return self.at(step, self.features.encode(states))[1:]
+
+    def chances(self, step: int, rows: Array) -> Array:
+        """π_step (n,A) at states whose features are encoded already."""
+        return self.at(step, rows)[0]
+
+    def at(self, step: int, rows: Array) -> tuple[Array, Array, Array]:
+        """π (n,A), Q (J,n,A) and V (J,n) of states whose features are encoded already, (n,R,p)."""
+        inverse = self.inverse[min(step, len(self.inverse) - 1)]
+        fit = Fit(inverse, self.w[step], self.bonus[step], self.floor, float(self.cap[step]), self.features.n_actions)
+        policy, Q, V = act(rows, fit, self.Y, self.alpha)
+        return policy, Q, V
+
+
+class ContinuousLearner(Learner):
+    """Base of learners whose states are vectors. A subclass makes plans in ``current`` and learns in ``observe_rows``.
+
+    ``map`` is the feature map in use, ``lam`` the ridge λ.
+    """
+
+    takes: ClassVar[type] = ContinuousSpec
+
+    spec: ContinuousSpec  # type: ignore[assignment]
+    map: Any
+    lam: float
+    cap: Array  # (H,) the most that Q can be
+
+    @property
+    def replans(self) -> int:
+        """How many plans were made."""
+        raise TypeError(f"{type(self).__name__} has no replans")
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """How many distinct states are kept at each step."""
+        raise TypeError(f"{type(self).__name__} has no kept")
+
+    @property
+    def gram(self) -> Any:
+        """The data, as it is: not a copy, not to be written to."""
+        return self._state.gram
+
+    def current(self) -> ContinuousPlan:
+        """The policy of the next episode, without copies: what it says changes with the next episode."""
+        raise TypeError(f"{type(self).__name__} has no current")
+
+    def observe_rows(self, rows: Array, actions: NDArray[np.int64], observed: Array) -> None:
+        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked."""
+        raise TypeError(f"{type(self).__name__} has no observe_rows")
+
+    def retune(self, K: int) -> None:
+        """Use the constants of K episodes from now on, for a schedule without an end; the data stay."""
+        raise TypeError(f"{type(self).__name__} has no retune")
+
+    def memory_bound(self, states: int | None = None) -> int:
+        """Bytes that a run of K episodes needs at most, or with at most ``states`` kept at each step."""
+        raise TypeError(f"{type(self).__name__} has no memory_bound")
+
+    def observe(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike) -> None:
+        """Learn from one episode played with the current plan.
+
+        Args:
+            states: (L+1, ...) states visited, the last one after the last action; L = H, or less after an early end.
+            actions: (L,) actions taken.
+            rewards: (L,) rewards received.
+            utilities: (m,L) utilities received, or (L,) when there is one.
+        """
+        a = self._checked_actions(actions)
+        g = np.asarray(utilities, dtype=np.float64)
+        observed = check_observed(
+            np.asarray(rewards, dtype=np.float64), g[None] if g.ndim == 1 else g, len(a), self.spec.n_constraints
+        )
+        x = np.asarray(states)
+        if len(x) != len(a) + 1:
+            raise InputError(f"states has {len(x)} entries; expected {len(a) + 1}, one more than actions")
+        rows = np.empty((len(a), self.map.rows, self.map.width))
+        for h in range(len(a)):
+            rows[h] = self.encode(h, x[h])
+        self.observe_rows(rows, a, observed)
+
+    def encode(self, step: int, state: Any) -> Array:
+        """The features (R,p) of one state, or an error that names the step."""
+        try:
+            return np.asarray(self.map.encode(np.asarray(state)[None])[0])
+        except InputError as error:
+            raise InputError(f"step {step}: {error}") from None
+
+    def _checked_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
+        spec, H = self.spec, self.spec.horizon
+        a = np.asarray(actions)
+        if a.ndim != 1 or not len(a) or not np.issubdtype(a.dtype, np.integer):
+            raise InputError(f"actions has shape {a.shape} and type {a.dtype}; expected {H} integers")
+        if len(a) > H:
+            raise InputError(f"the episode has {len(a)} steps; expected at most the horizon {H}")
+        if len(a) < H and spec.absorbing is None:
+            raise InputError(f"the episode has {len(a)} steps; expected {H} (an early end needs the spec's absorbing values)")
+        bad = (a < 0) | (a >= spec.n_actions)
+        if bad.any():
+            h = int(np.argmax(bad))
+            raise InputError(f"actions[{h}] is {a[h]}; expected 0..{spec.n_actions - 1}")
+        return a.astype(np.int64)

@@ -1,0 +1,112 @@
+r"""Column generation (Dantzig and Wolfe): the best mixture of policies under constraints, for any kind of problem.
+
+The optimum of a constrained problem is a linear program over occupancies. The vertices of its polytope are the deterministic
+policies, so only the point (V_r, V_g) of each matters. The *master* is the tiny program over the K policies found so far:
+
+.. math::  \max_{w \ge 0} \sum_k w_k V_r^k \quad\text{s.t.}\quad \sum_k w_k V_{g_i}^k \ge b_i,\; \sum_k w_k = 1.
+
+Its dual Y prices the next policy, which also bounds the optimum from above for any Y ≥ 0:
+
+.. math::  V^* \le \max_\pi V_{r + Y \cdot g}^\pi - Y \cdot b.
+
+When bound and master meet, the mixture is optimal and Y is an optimal dual. The Slater gap, max_π min_i (V_{g_i} - b_i), is
+found in the same way with a master that maximises t subject to Σ_k w_k V_{g_i}^k - t ≥ b_i; its duals are weights on the
+simplex. All that is asked of a kind of problem is :class:`Pricing`: the best policy for given prices, and its values.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret._system.blas import one_thread
+from noregret.errors import OracleError
+from noregret.oracle.mixtures import master as _master
+from noregret.problems.base import Array
+
+MAX_ROUNDS = 5000
+
+
+class Pricing(Protocol):
+    """What column generation asks of a kind of problem. What stands for a policy is the kind's own: any array that tells it."""
+
+    problem: Any  # its name and horizon are used
+    #: Whether a second price costs little, so that the swings of the dual are damped.
+    damped: bool
+    #: How closely the dual bound and the master must meet, times H.
+    enough: float
+
+    @abstractmethod
+    def first(self, reward: float) -> tuple[NDArray[Any], Array]:
+        """The policies to begin with, and their (V_r, V_g) (n,1+m): the best for the reward, for each utility, then any."""
+
+    @abstractmethod
+    def best(self, prices: Array) -> tuple[NDArray[Any], Array]:
+        """For each row of ``prices`` (n,1+m) a policy that maximises its sum of (V_r, V_g); and these values (n,1+m)."""
+
+
+class Mixture(NamedTuple):
+    """Weights (K,) on the policies of a pool, an optimal dual (m,), and the master's value."""
+
+    weights: Array
+    dual: Array
+    value: float
+
+
+class Pool:
+    """The policies found so far: ``policies[k]`` with ``values[k]`` = (V_r, V_g). ``reward`` is 0 for the Slater gap."""
+
+    def __init__(self, pricing: Pricing, reward: float = 0.0) -> None:
+        self.pricing = pricing
+        policies, self.values = pricing.first(reward)
+        self.policies = list(policies)
+        self.seen = {policy.tobytes() for policy in policies}
+
+    def add(self, policies: NDArray[Any], values: Array) -> bool:
+        """Keep the policies that are new; say whether there were any."""
+        new = [k for k, policy in enumerate(policies) if policy.tobytes() not in self.seen]
+        self.seen |= {policies[k].tobytes() for k in new}
+        self.policies += [policies[k] for k in new]
+        self.values = np.concatenate([self.values, values[new]])
+        return bool(new)
+
+    def slack(self, b: Array) -> float:
+        """The worst slack V_g - b of the best mixture of the policies found so far."""
+        weights, _, _ = _master(self.values, b, 0.0)
+        return float((weights @ self.values[:, 1:] - b).min())
+
+    def slater_gap(self, b: Array) -> float:
+        """max_π min_i (V_{g_i} - b_i)."""
+        if len(b) == 1:
+            return float(self.values[1, 1] - b[0])
+        weights = self.generate(b, reward=0.0).weights
+        return float((weights @ self.values[:, 1:] - b).min())
+
+    def generate(self, b: Array, reward: float) -> Mixture:
+        """Add policies until the best mixture is optimal, and return it.
+
+        With ``reward`` = 1 the mixture maximises V_r subject to V_g ≥ b, which some mixture of the pool must meet; with 0 it
+        maximises the worst slack. Damping prices, beside the master's dual Y, a point half-way to the best dual so far: column
+        generation is known for swings of Y.
+        """
+        problem, damped = self.pricing.problem, self.pricing.damped
+        best, best_bound = np.zeros(len(b)), np.inf
+        with one_thread():
+            for _ in range(MAX_ROUNDS):
+                weights, Y, value = _master(self.values, b, reward)
+                duals = np.stack([Y, (Y + best) / 2.0])[: 2 if damped and np.isfinite(best_bound) else 1]
+                prices = np.concatenate([np.full((len(duals), 1), reward), duals], axis=1)
+                policies, values = self.pricing.best(prices)
+                bounds = (values * prices).sum(axis=1) - duals @ b
+                k = int(bounds.argmin())
+                if bounds[k] < best_bound or not damped:
+                    best, best_bound = duals[k], float(bounds[k])
+                done = value + self.pricing.enough * problem.horizon * max(1.0, float(Y.sum()))
+                if bounds[0] <= done:
+                    return Mixture(weights, Y, value)
+                if best_bound <= done or not self.add(policies, values):  # nothing new: at the level of rounding
+                    return Mixture(weights, best, value)
+        raise OracleError(f"no optimum of {problem.name!r} after {MAX_ROUNDS} rounds of column generation")

@@ -1,0 +1,136 @@
+"""What the checks share: small random problems, a learner to be checked on one of them, and how a check fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from noregret import learners
+from noregret.errors import InputError, NoRegretError, one_line
+from noregret.kernels import world as worlds
+from noregret.kernels.guests import uniforms_of
+from noregret.learners.base import Learner
+from noregret.problems.base import Array, TabularCMDP
+from noregret.runs.trial import TableTrial
+from noregret.store import RunKey
+
+#: Episodes of a check.
+K = 24
+
+#: A check with its name; calling it raises CheckError where the check fails.
+Check = tuple[str, Callable[[], None]]
+
+
+class CheckError(NoRegretError, AssertionError):
+    """A learner or a problem does not keep what a check asks for."""
+
+
+def expect(true: object, message: str) -> None:
+    """Fail a check unless ``true``."""
+    if not true:
+        raise CheckError(message)
+
+
+@contextmanager
+def refused(what: str, *words: str) -> Iterator[None]:
+    """Fail a check unless the block raises an InputError whose message has all ``words``."""
+    try:
+        yield
+    except InputError as error:
+        expect(all(word in str(error) for word in words), f"{what} is refused by {str(error)!r}; expected {words} in it")
+    except Exception as error:
+        raise CheckError(f"{what} raises {one_line(error)}; expected an InputError") from error
+    else:
+        raise CheckError(f"{what} is not refused; expected an InputError")
+
+
+def same(one: Mapping[str, Any], other: Mapping[str, Any], what: str) -> None:
+    """Fail a check unless two states have the same entries, bit for bit."""
+    expect(one.keys() == other.keys(), f"{what}: the states have entries {sorted(one)} and {sorted(other)}")
+    for key, value in one.items():
+        expect(np.array_equal(value, other[key]), f"{what}: state[{key!r}] differs")
+
+
+def small(
+    seed: int = 0, *, H: int = 3, S: int = 4, A: int = 3, m: int = 1, d: int | None = None, masked: bool = False,
+    by_next: bool = False, sparse: bool = False, **changes: Any,
+) -> TabularCMDP:  # fmt: skip
+    """A random problem; ``d`` gives it features, ``masked`` takes some actions away at some steps."""
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.full(S, 0.7), size=(H, S, A))
+    if sparse:  # two successors a row, some of them one
+        P = np.where(np.arange(S) == rng.integers(S, size=(H, S, A, 1)), 0.7, 0.0)
+        P += np.where(np.arange(S) == rng.integers(S, size=(H, S, A, 1)), 0.3, 0.0)
+    last = (S,) if by_next else ()
+    given: dict[str, Any] = {
+        "P": P, "r": rng.random((H, S, A, *last)), "g": rng.random((m, H, S, A, *last)), "b": np.full(m, 0.3 * H),
+        "mu": rng.dirichlet(np.ones(S)), "name": "small",
+    }  # fmt: skip
+    if d is not None:
+        phi = rng.normal(size=(S, A, d))
+        given["features"] = phi / np.linalg.norm(phi, axis=2, keepdims=True) * rng.uniform(0.2, 1.0, size=(S, A, 1))
+    if masked:
+        available = rng.random((H, S, A)) < 0.6
+        available[..., 0] |= ~available.any(axis=2)
+        given["available"] = available
+    return TabularCMDP(**(given | changes))
+
+
+def problems() -> dict[str, TabularCMDP]:
+    """The problems that a learner is checked on."""
+    return {
+        "one constraint": small(11, b=[1.2]),
+        "masks, noise": small(12, masked=True, noise="bernoulli"),
+        "masks, noise, two constraints": small(12, m=2, masked=True, noise="bernoulli"),
+        "features, by next state": small(13, d=3, A=2, by_next=True, b=[1.2]),
+    }
+
+
+def told(name: str, problem: TabularCMDP) -> dict[str, Any]:
+    """What a learner must be told beyond the spec; the safe policy need not be safe for these checks."""
+    safe = problem.available / problem.available.sum(axis=2, keepdims=True)
+    knowledge = {"reward": problem.r, "utilities": problem.g, "safe_policy": safe}
+    return {key: knowledge[key] for key in learners.get(name).told}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learner, with parameters, on a problem."""
+
+    learner: str
+    problem: TabularCMDP
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, episodes: int = K, **more: Any) -> Learner:
+        """The learner."""
+        given = {"slater_gap": 0.5} | told(self.learner, self.problem) | dict(self.params) | more
+        return learners.make(self.learner, self.problem.spec, episodes=episodes, **given)
+
+    def trial(self, episodes: int = K, seed: int = 3, steps: int | None = None) -> TableTrial:
+        """A trial that records every episode, played to its end in blocks of ``steps``; not played for 0."""
+        key = RunKey(self.problem.name, self.learner, episodes, seed, record_every=1)
+        trial = TableTrial(self.problem, self.make(episodes), key, 0.0, worlds.compile_world(self.problem))
+        while trial.k < episodes and steps != 0:
+            trial.advance(steps or episodes)
+        return trial
+
+    def play(self, learner: Learner, first: int, last: int) -> list[Array]:
+        """Episodes first..last−1 of one fixed sequence of uniforms; the policies played."""
+        world, policies = worlds.compile_world(self.problem), []
+        scratch = worlds.scratch_for(world)
+        for k in range(first, last):
+            rng = np.random.default_rng(k)
+            u, v = rng.random(worlds.world_width(self.problem)), rng.random(self.problem.horizon)
+            policies.append(plan(learner, k))
+            worlds.play(world, policies[-1], u, v, scratch)
+            learner.observe(scratch.states, scratch.actions, scratch.observed[:, 0], scratch.observed[:, 1:].T)
+        return policies
+
+
+def plan(learner: Learner, k: int = 0) -> Array:
+    """The policy of episode k, from one fixed sequence of uniforms if the learner draws."""
+    return learner.plan(np.random.default_rng((1, k)).random(uniforms_of(learner._state))).policy

@@ -1,0 +1,68 @@
+"""What every problem keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from noregret import DEFAULT_LEARNER, oracle
+from noregret import problems as registry
+from noregret.runs.runner import run
+from noregret.runs.supplies import problem_hash
+from noregret.testing.cases import Check, CheckError, expect
+
+EPISODES = 50
+
+
+def check_problem(problem: Any) -> None:
+    """Check that a problem keeps what the oracle, runs and stored runs rely on.
+
+    Args:
+        problem: a name, with parameters where it has some, or the problem itself.
+
+    Raises:
+        CheckError: the first check that fails, by its name and what was expected.
+    """
+    for name, check in problem_checks(problem):
+        try:
+            check()
+        except CheckError as error:
+            raise CheckError(f"{problem}: {name}: {error}") from error
+
+
+def problem_checks(problem: Any) -> Iterator[Check]:
+    """The checks of :func:`check_problem` one by one, each with its name."""
+    made = registry.load(problem) if isinstance(problem, str) else problem
+    checks: list[Callable[[Any], None]] = [the_optimum_is_feasible_and_finite, a_seed_gives_the_same_bits]
+    checks = [its_text_rebuilds_it, *checks] if isinstance(problem, str) else checks
+    for check in checks:
+        yield check.__name__.replace("_", " "), partial(check, made)
+
+
+def its_text_rebuilds_it(problem: Any) -> None:
+    """Runs are known by the text: it must build the same numbers each time, and no others."""
+    again = registry.load(problem.name)
+    expect(again.name == problem.name, f"{problem.name!r} builds a problem called {again.name!r}")
+    expect(problem_hash(again) == problem_hash(problem), f"{problem.name!r} builds other arrays each time")
+
+
+def the_optimum_is_feasible_and_finite(problem: Any) -> None:
+    """The oracle's policy meets the constraints and is worth what the oracle says; some policy meets them with room."""
+    optimum = oracle.solve(problem)
+    value, utilities = oracle.evaluate(problem, optimum.policy)
+    expect(np.isfinite(optimum.value), f"the optimum is {optimum.value}; expected a finite number")
+    expect(abs(value - optimum.value) <= 1e-6, f"the best policy is worth {value}, and the optimum is {optimum.value}")
+    lack = float((problem.b - utilities).max())
+    expect(lack <= 1e-6, f"the best policy misses a threshold by {lack:.3g}")
+    expect(optimum.slater_gap > 0.0, f"the Slater gap is {optimum.slater_gap}; expected a policy that meets b with room")
+
+
+def a_seed_gives_the_same_bits(problem: Any) -> None:
+    """Two runs with one seed are one, and every value lies between 0 and H."""
+    runs = [run(problem, DEFAULT_LEARNER, episodes=EPISODES, trials=1, record_every=1, progress=False) for _ in range(2)]
+    expect(np.array_equal(runs[0].regret, runs[1].regret), "two runs with one seed differ")
+    values = runs[0].optimal_value - np.diff(runs[0].regret[0], prepend=0.0)
+    expect(-1e-9 <= values.min() <= values.max() <= problem.horizon + 1e-9, "the value of a policy is outside of [0, H]")

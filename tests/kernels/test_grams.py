@@ -1,0 +1,178 @@
+"""One backward pass for every kind of Gram, with steps that learn alone and steps that share, against the literal one."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noregret.features import OneHot, one_hot
+from noregret.kernels.empirical import UNTRIED, empirical_model, learn_episode, transition_radius
+from noregret.kernels.gram.base import Tables, everyone, norm, run_learn
+from noregret.kernels.gram.dense import Sizes, Visited, dense_gram
+from noregret.kernels.gram.one_hot import one_hot_gram
+from noregret.kernels.gram.stream import tiles
+from noregret.kernels.gram.table import table_gram
+from noregret.kernels.softmax import plain_soft_max, soft_max
+from noregret.kernels.steps import untried
+from noregret.learners.parts.rule import Rule, assemble
+from noregret.learners.presets import Constants
+from noregret.learners.primal_dual_lsvi import run_backward
+from noregret.learners.vectors import ContinuousPlan
+from noregret.problems.continuous import ContinuousSpec
+from tests.reference.algorithm1 import softmax
+
+pytestmark = pytest.mark.kernels
+
+H, S, A, M = 4, 5, 3, 2
+LAM, ALPHA, Y = 1e-4, 7.0, np.array([0.4, 1.3])
+
+
+def rule(**options: Any) -> Rule:
+    given = {"bonus": "span", "span_floor": 0.4, "dual_estimate": "plain", "dual_prior": 0.5} | options
+    chosen = Constants(LAM, 1.2, ALPHA, 0.1, 5.0, cap="H-h+1", lower_clip=True, utility_bonus=0.5, **given)  # type: ignore[arg-type]
+    return assemble(chosen, ContinuousSpec(H, [1.0] * M, OneHot(S, A)))
+
+
+def literal(phi: Any, data: Any, r: Rule, shared: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Q (H,J,S,A), π (H,S,A), V (H+1,J,S) and ‖φ‖ (H,S,A): all sums formed anew, over all steps where they share."""
+    J, d = len(r.beta), phi.shape[2]
+    Q, policy, V, norms = np.zeros((H, J, S, A)), np.zeros((H, S, A)), np.zeros((H + 1, J, S)), np.zeros((H, S, A))
+    for h in reversed(range(H)):
+        seen = [(x[t], a[t], o[t], x[t + 1]) for x, a, o in data for t in range(H) if shared or t == h]
+        Lambda = LAM * np.eye(d) + sum((np.outer(phi[s, a], phi[s, a]) for s, a, _, _ in seen), np.zeros((d, d)))
+        inverse = np.linalg.inv(Lambda)
+        norms[h] = np.sqrt(np.einsum("sai,ij,saj->sa", phi, inverse, phi))
+        for j in range(J):
+            data_j = j if j <= M else j - M
+            after = [V[h + 1, j, y] for *_, y in seen]
+            scale = max(max(after) - min(after), r.span_floor) if seen else r.span_floor
+            scale = 1.0 if r.span_floor < 0 else scale
+            scale = r.cap[h] if j > M and not r.pessimistic else scale
+            target = sum((phi[s, a] * (o[data_j] + V[h + 1, j, y]) for s, a, o, y in seen), np.zeros(d))
+            Q[h, j] = np.clip(phi @ (inverse @ target) + r.beta[j] * scale * norms[h], r.floor, r.cap[h])
+        for s in range(S):
+            policy[h, s] = softmax(Q[h, 0, s] + Y @ Q[h, 1 : 1 + M, s], ALPHA, np.ones(A, bool))
+            V[h, :, s] = Q[h, :, s] @ policy[h, s]
+    return Q, policy, V, norms
+
+
+class Numbered:
+    """One-hot and table Grams."""
+
+    def __init__(self, kind: str, phi: Any, r: Rule, shared: bool) -> None:
+        J = len(r.beta)
+        self.rule, zeros = r, np.zeros((H, J, S, A))
+        self.tables = Tables(zeros, np.zeros((H + 1, J, S)), np.zeros((H, S, A)), np.ones((H, S, A), bool), np.zeros((1, J)))
+        one = one_hot_gram(H, S, A, 1 + M, LAM, shared=shared) if kind == "one-hot" else None
+        self.gram: Any = one if one is not None else table_gram(phi, H, 1 + M, LAM, J, shared)
+        untried(self.tables, r, LAM)
+
+    def learn(self, x: Any, a: Any, o: Any) -> None:
+        run_learn(self.gram, x, a, o)
+
+    def plan(self) -> tuple[np.ndarray, np.ndarray]:
+        run_backward(self.gram, self.tables, self.rule, Y, ALPHA)
+        return self.tables.Q, self.tables.policy
+
+
+class Dense:
+    """The same features as vectors, kept in a cache."""
+
+    def __init__(self, phi: Any, r: Rule, shared: bool) -> None:
+        J, d = len(r.beta), phi.shape[2]
+        self.rule, self.phi, self.shared, self.bonus = r, phi, shared, np.zeros((H, J))
+        size = Sizes(H, A, J, M, rows=A, blocks=1, width=d)
+        self.gram = dense_gram(size, LAM, 3 * S, shared=shared)
+        self.tiles = tiles(self.gram, self.bonus)
+        self.places: list[dict[int, int]] = [{} for _ in range(H)]
+
+    def learn(self, x: Any, a: Any, o: Any) -> None:
+        n = H + 1 if self.shared else H
+        at = [
+            self.places[0 if self.shared else h].setdefault(int(x[h]), len(self.places[0 if self.shared else h]))
+            for h in range(1, n)
+        ]
+        run_learn(self.gram, Visited(self.phi[x[:n]], np.array([0, *at])), a, o)
+
+    def plan(self) -> tuple[np.ndarray, np.ndarray]:
+        run_backward(self.gram, self.tiles, self.rule, Y, ALPHA)
+        view = ContinuousPlan(
+            SimpleNamespace(n_actions=A),
+            self.gram.w,
+            self.gram.planned_inv,
+            Y,
+            self.bonus,
+            ALPHA,
+            self.rule.floor,
+            self.rule.cap,
+        )
+        steps = [view.at(h, self.phi) for h in range(H)]
+        return np.array([Q for _, Q, _ in steps]), np.array([policy for policy, _, _ in steps])
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["each step alone", "shared"])
+@pytest.mark.parametrize("kind", ["one-hot", "table", "dense"])
+@pytest.mark.parametrize("options", [{}, {"dual_estimate": "pessimistic", "pessimism": 0.6}, {"bonus": "constant"}])
+def test_one_pass_for_every_gram(kind: str, shared: bool, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(3)
+    phi = one_hot(S, A) if kind == "one-hot" else rng.normal(size=(S, A, 4)) / 3
+    r = rule(**options)
+    one: Any = Dense(phi, r, shared) if kind == "dense" else Numbered(kind, phi, r, shared)
+    data: list[Any] = []
+    for k in range(30):
+        if k in (0, 1, 2, 5, 11, 12, 29):
+            Q, policy = one.plan()
+            want = literal(phi, data, r, shared)
+            np.testing.assert_allclose(Q, want[0], atol=1e-7)
+            np.testing.assert_allclose(policy, want[1], atol=1e-6)
+            if kind != "dense":
+                norms = np.array([norm(one.gram, h, s, a) for h, s, a in np.ndindex(H, S, A)]).reshape(H, S, A)
+                np.testing.assert_allclose(norms, want[3], rtol=1e-7)
+        x, a, o = rng.integers(S - 1, size=H + 1), rng.integers(A, size=H), rng.random((H, 1 + M))
+        x[H] = rng.integers(S)  # a state that only the last step leads to
+        one.learn(x, a, o)
+        data.append((x, a, o))
+    assert len(one.gram.visits) == (1 if shared else H)
+
+
+def test_the_empirical_model_of_steps_that_share_counts_all_of_them() -> None:
+    rng = np.random.default_rng(0)
+    model = empirical_model(H, S, A, 2, shared=True)
+    visits, led, sums = np.zeros((S, A)), np.zeros((S, A, S)), np.zeros((S, A, 2))
+    for _ in range(20):
+        x, a, o = rng.integers(S, size=H + 1), rng.integers(A, size=H), rng.random((H, 2))
+        learn_episode(model, x, a, o, (0.3, 0.2, 5.0))
+        for h in range(H):
+            visits[x[h], a[h]] += 1
+            led[x[h], a[h], x[h + 1]] += 1
+            sums[x[h], a[h]] += o[h]
+    np.testing.assert_array_equal(model.visits[0], visits)
+    np.testing.assert_allclose(model.fit[0, ..., 2:], sums, rtol=1e-13)
+    for s, a in np.ndindex(S, A):
+        n, p = visits[s, a], led[s, a] / max(visits[s, a], 1)
+        rho = (2 * np.sqrt(p * (1 - p) * 5.0 / max(n, 1)) + 14 / 3 * 5.0 / max(n, 1)).sum()
+        want = 0.3 / np.sqrt(n) + 0.2 * rho if n else UNTRIED
+        assert model.fit[0, s, a, 1] == pytest.approx(want, rel=1e-12)
+        if n:
+            assert transition_radius(model, H - 1, s, a, 5.0) == pytest.approx(rho, rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 40.0, np.inf])
+@pytest.mark.parametrize("actions", [2, 4])
+def test_the_fast_soft_max_is_the_plain_one(alpha: float, actions: int) -> None:
+    rng = np.random.default_rng(actions)
+    Q = rng.uniform(0, 3, size=(2, 3, 30, actions))
+    Q[:, :, :5] = Q[:, :, :5, :1]  # ties
+    available = rng.random((2, 30, actions)) < 0.8
+    available[..., 0] |= ~available.any(axis=2)
+    made = []
+    for one in (soft_max, plain_soft_max):
+        tables = Tables(Q, np.zeros((3, 3, 30)), np.zeros((2, 30, actions)), available, np.zeros((1, 3)))
+        for h in range(2):
+            one(everyone(30), h, tables, np.array([0.7]), alpha)
+        made.append(tables)
+    np.testing.assert_allclose(made[0].policy, made[1].policy, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(made[0].V, made[1].V, rtol=1e-12)
