@@ -76,6 +76,8 @@ def source_hash(name: str) -> str | None:
 
     Files are read when a learner is registered: an edit after that is not in use, and does not count, until the next process.
     """
+    if name not in _learners:
+        _announced()
     learner = _learners.get(name)
     if learner is None or learner not in _files:
         return None
