@@ -63,10 +63,10 @@ def get(name: str) -> type[Learner]:
 
 def get_for(name: str, spec: Any) -> type[Learner]:
     """The class of a learner that works on a spec: the one registered, or its form for states that are vectors."""
-    fit = {
-        n: cls for n, one in _learners.items() for cls in (one.vectors, one) if cls is not None and isinstance(spec, cls.takes)
-    }
-    if get(name).name not in fit:
+    get(name)
+    forms = [(n, cls) for n, one in _learners.items() for cls in (one, one.vectors) if cls is not None]
+    fit = {n: cls for n, cls in forms if isinstance(spec, cls.takes)}
+    if name not in fit:
         raise unknown_name(f"learner of {'finite' if isinstance(spec, Spec) else 'continuous'} states", name, fit)
     return fit[name]
 
