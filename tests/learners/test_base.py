@@ -12,8 +12,9 @@ import noregret as nr
 from noregret import learners
 from noregret.errors import InputError, NoRegretError
 from noregret.features import OneHot
-from noregret.learners.base import Learner, check_numbers, flatten, get_for
+from noregret.learners.base import Learner, check_numbers, flatten
 from noregret.learners.fixed import FixedPolicy
+from noregret.learners.registry import get_for
 from noregret.problems.continuous import ContinuousSpec
 
 CONTINUOUS = ContinuousSpec(3, [1.0], OneHot(2, 2))
@@ -46,7 +47,7 @@ def test_one_name_serves_both_kinds_of_states() -> None:
 
 
 def test_a_learner_of_vectors_alone_is_registered_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    from noregret.learners import base
+    from noregret.learners import registry
 
     class Lonely(learners.ContinuousLearner):
         name = "lonely"
@@ -54,7 +55,7 @@ def test_a_learner_of_vectors_alone_is_registered_like_any_other(monkeypatch: py
         def _begin(self, asked: Any) -> Any:
             return None
 
-    monkeypatch.setitem(base._learners, "lonely", Lonely)
+    monkeypatch.setitem(registry._learners, "lonely", Lonely)
     assert type(learners.make("lonely", CONTINUOUS, episodes=3)) is Lonely
     with pytest.raises(NoRegretError, match="learner of finite states 'lonely'"):
         learners.make("lonely", nr.problems.load("random").spec, episodes=3)

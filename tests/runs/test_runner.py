@@ -209,7 +209,7 @@ def test_quiet_when_not_a_terminal(capfd: pytest.CaptureFixture[str], monkeypatc
     assert capfd.readouterr() == ("", "")
     for key, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "100"}.items():  # as on a terminal
         monkeypatch.setenv(key, value)
-    run(episodes=20, progress=True)
+    run(episodes=4000, block_size=5, progress=True)
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "episodes/s" in shown.err

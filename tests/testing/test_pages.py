@@ -122,3 +122,14 @@ def test_a_module_that_cannot_be_imported_is_one_line(tmp_path: Path, text: str,
         (tmp_path / f"{name}.py").write_text(code)
     done = python("-m", "noregret", "list", "--import", text, site=tmp_path / "none", cwd=tmp_path)
     assert (done.returncode, done.stderr.strip()) == (1, f"error: {said}")
+
+
+def test_a_file_is_imported_by_any_command_wherever_the_option_stands(tmp_path: Path) -> None:
+    install("new-problem.md", tmp_path / "there")
+    file = str(tmp_path / "there" / "my_problems.py")
+    for line in (["--import", file, "list", "problems"], ["list", "problems", f"--import={file}"]):
+        done = python("-m", "noregret", *line, site=tmp_path / "none", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "Run a machine that wears out" in " ".join(done.stdout.split())
+    done = python("-m", "noregret", "list", "problems", site=tmp_path / "none", cwd=tmp_path / "there")
+    assert "wears out" not in done.stdout

@@ -16,9 +16,10 @@ def value(text: str) -> Any:
         return words[text.lower()]
     for kind in (int, float):
         try:
-            return kind(text)
+            number = kind(text)
         except ValueError:
             continue
+        return number if abs(number) < 2**63 else float(text)  # a longer whole number is of no use as one
     return text
 
 

@@ -1,6 +1,7 @@
 """The typer application: turns errors into one line and an exit code.
 
-0: done. 1: something was wrong, said in one line on standard error (``--debug`` shows the traceback). 130: stopped by Ctrl-C.
+0: done. 1: something was wrong, said in one line on standard error (``--debug`` shows the traceback). 2: the line cannot be
+read. 130: stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Commands(TyperGroup):
             return 0
         command = error.ctx.command_path if error.ctx is not None else "noregret"
         complain(f"{error.format_message().rstrip('.')}; {command} --help shows what is expected")
-        return 1
+        return 2
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; say in one line what went wrong."""
@@ -101,7 +102,6 @@ app = typer.Typer(
     cls=Commands,
     help="Learn to act well under a long-term constraint, and measure exactly how far from the best it was.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

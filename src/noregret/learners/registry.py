@@ -68,10 +68,10 @@ def meaning(name: str, preset: str, params: Mapping[str, Any]) -> int:
 
 def get_for(name: str, spec: Any) -> type[Learner]:
     """The class of a learner that works on a spec: the one registered, or its form for states that are vectors."""
-    fit = {
-        n: cls for n, one in _learners.items() for cls in (one.vectors, one) if cls is not None and isinstance(spec, cls.takes)
-    }
-    if get(name).name not in fit:
+    get(name)
+    forms = [(n, cls) for n, one in _learners.items() for cls in (one, one.vectors) if cls is not None]
+    fit = {n: cls for n, cls in forms if isinstance(spec, cls.takes)}
+    if name not in fit:
         raise unknown_name(f"learner of {'finite' if isinstance(spec, Spec) else 'continuous'} states", name, fit)
     return fit[name]
 
@@ -81,6 +81,8 @@ def source_hash(name: str) -> str | None:
 
     Files are read when a learner is registered: an edit after that is not in use, and does not count, until the next process.
     """
+    if name not in _learners:
+        _announced()
     learner = _learners.get(name)
     if learner is None or learner not in _files:
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol
@@ -76,10 +77,8 @@ class TensorBoardLogger:
 
     def start(self, run: Mapping[str, Any]) -> None:
         """Open a fresh event file for the run."""
-        try:
-            from tensorboard.summary.writer.event_file_writer import EventFileWriter
-        except ImportError:
-            raise InputError("TensorBoard events need tensorboard: pip install 'noregret[tensorboard]'") from None
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
         folder = make_folder(self.folder / run["id"])
         for old in folder.glob("events.out.tfevents.*"):  # of an earlier sitting, whose points are told again
             old.unlink(missing_ok=True)
@@ -108,10 +107,12 @@ def register(name: str, make: Callable[[Path], Logger]) -> None:
 
 
 def check(names: tuple[str, ...]) -> None:
-    """Refuse a name that is not registered."""
+    """Refuse a name that is not registered, and a logger whose library is missing."""
     for name in names:
         if name not in _LOGGERS:
             raise unknown_name("logger", name, _LOGGERS)
+        if name == "tensorboard" and find_spec("tensorboard") is None:
+            raise InputError("TensorBoard events need tensorboard: pip install 'noregret[tensorboard]'")
 
 
 class Loggers:

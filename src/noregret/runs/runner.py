@@ -90,8 +90,8 @@ class Sitting:
         parts = [part for key in keys if (part := self._part(key)) is not None]
         parts = parts or [_begun(keys[0])]
         result = collect(keys[0], parts, len(keys))
-        at_once, alone = min(self.workers, len(keys)), self.summary.done == len(keys) == self.summary.runs
-        return replace(result, threads=at_once, seconds=self.summary.seconds if alone else result.seconds / at_once)
+        at_once = min(self.workers, len(keys))
+        return replace(result, threads=at_once, seconds=result.seconds / at_once)  # without compilation
 
     def _part(self, key: RunKey) -> tuple[dict[str, Any], dict[str, Any]] | None:
         if self.store.has(key.id):
@@ -230,7 +230,6 @@ def run(
     keys = ask.keys()
     home = prepared(keys[0])
     first = home.start(keys[0])  # what is wrong is said before anything is played
-    first.compile()
     if keep_policy and not home.keeps_policies:
         raise InputError("keep_policy is True; expected False on a linear CMDP, whose policies are not tables")
     if keep_policy and (starts is not None or out is not None or backend != "threads"):

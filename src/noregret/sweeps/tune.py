@@ -189,6 +189,9 @@ def tune(question: Question, folder: Path, trials: int, how: How, seed: int = 0)
         FileError: another process is at work on this search.
     """
     optuna = _optuna()
+    for name, count in (("seeds", question.seeds), ("trials", trials)):
+        if count < 1:
+            raise InputError(f"{name} is {count}; expected a whole number, at least 1")
     make_folder(folder)
     for key in question.keys({name: values.first() for name, values in question.ranges.items()}):
         prepared(key).start(key)  # what is wrong with the question is said now
