@@ -12,3 +12,4 @@ settings.load_profile("noregret")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regenerate-golden", action="store_true", help="write tests/contract/golden.json anew from this run")
+    parser.addoption("--fuzz-cases", type=int, default=2000, help="how many damaged files tests/fuzz makes in all")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -12,8 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
-from noregret.kernels import jit
+from noregret._system.own_folder import MARKED
+from noregret.errors import InputError
+from noregret.kernels import jit, numba_private
 from noregret.kernels.flat import flat, index
 
 TESTS = Path(__file__).parents[1]
@@ -47,23 +51,29 @@ def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     assert int(first[0]) == 0
     assert int(second[1]) == 0
     assert int(second[0]) > 0
-    assert first[2] == second[2] == str(tmp_path / jit.source_hash())
+    assert first[2] == second[2] == str(tmp_path / f"compiled-{jit.source_hash()}")
 
 
 def test_a_folder_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found() -> Path | None:
+        folder = jit.code_folder.__wrapped__()
+        return None if folder is None else folder.path.parent
+
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NOREGRET_CACHE_DIR", str(tmp_path / "file" / "below"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    assert jit.cache_folder.__wrapped__() == tmp_path / "home" / "noregret" / jit.source_hash()
+    assert found() == tmp_path / "home" / "noregret"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
-    assert jit.cache_folder.__wrapped__().parent.parent == tmp_path / "temporary"
+    assert found() == tmp_path / "temporary" / f"noregret-{os.getuid()}"
+    found().chmod(0o777)  # type: ignore[union-attr]  # made by another user, say
+    assert found() is None
     monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
-    assert jit.cache_folder.__wrapped__() is None
+    assert found() is None
 
 
 def test_without_any_folder_the_kernels_still_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jit, "cache_folder", lambda: None)
+    monkeypatch.setattr(jit, "code_folder", lambda: None)
 
     def twice(x: int) -> int:
         return 2 * x
@@ -86,13 +96,16 @@ def test_an_edit_of_a_source_changes_the_folder(tmp_path: Path, monkeypatch: pyt
     assert jit.source_hash.__wrapped__() != before
 
 
-def test_old_code_is_forgotten(tmp_path: Path) -> None:
-    old, recent, own = tmp_path / "old", tmp_path / "recent", tmp_path / "own"
-    for folder in (old, recent, own):
-        folder.mkdir()
-    os.utime(old, (0, 0))
-    jit._forget_old(own)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["own", "recent"]
+def test_importing_removes_only_what_it_made(tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / ("0" * 16)).mkdir()
+    for old in ("compiled-" + "0" * 16, "compiled-" + "1" * 16):
+        (tmp_path / old).mkdir()
+    (tmp_path / old / ".noregret").write_bytes(MARKED)
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0))
+    folder = python("from noregret.kernels import jit; print(jit.cache_folder())", NOREGRET_CACHE_DIR=str(tmp_path))[0]
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["thesis", "0" * 16, "compiled-" + "0" * 16, Path(folder).name])
 
 
 @pytest.mark.slow
@@ -126,12 +139,130 @@ def test_what_is_written_through_a_flat_view_stays() -> None:
     np.testing.assert_array_equal(table, [[0.0, 0.0], [0.0, 7.0]])
 
 
+#: A learner's state as if it were part of the package, so that its code is kept.
+OURS = """
+import sys, types
+from typing import Any, NamedTuple
+import numpy as np
+from noregret.kernels import jit
+class State(NamedTuple):
+    numbers: Any
+State.__module__ = "noregret.invented"
+module = sys.modules["noregret.invented"] = types.ModuleType("noregret.invented")
+module.State = State
+def total(state):
+    return state.numbers.sum()
+total.__module__ = "noregret.invented"
+kernel = jit.jit(total)
+print(kernel(State(np.arange(4.0))), sum(kernel.stats.cache_hits.values()))
+"""
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.code"))
+
+
+def test_damaged_code_is_made_again(tmp_path: Path) -> None:
+    run = partial(python, OURS, NOREGRET_CACHE_DIR=str(tmp_path))
+    assert run() == ["6.0", "0"]
+    assert run() == ["6.0", "1"]
+    (path,) = (p for p in kept(tmp_path) if b"noregret.invented" in p.read_bytes())
+    whole = path.read_bytes()
+    for damaged in (
+        b"",
+        whole[:100],
+        whole[:-1],
+        whole[:2000] + b"\0" + whole[2001:],
+        sealed(b"no pickle"),
+        sealed(whole[32:-9]),
+    ):
+        path.write_bytes(damaged)
+        assert run() == ["6.0", "0"]
+        assert run() == ["6.0", "1"]
+
+
+def test_code_under_the_name_of_other_code_is_not_used(tmp_path: Path) -> None:
+    """The key is in the file: neither two writers at once nor a copied file can make one learner run another's code."""
+    python(OURS, NOREGRET_CACHE_DIR=str(tmp_path))
+    (own,) = (p for p in kept(tmp_path) if b"noregret.invented" in p.read_bytes())
+    python(OURS.replace(".sum()", ".max()"), NOREGRET_CACHE_DIR=str(tmp_path))
+    (other,) = (p for p in kept(tmp_path) if b"noregret.invented" in p.read_bytes() and p != own)
+    own.write_bytes(other.read_bytes())
+    assert python(OURS, NOREGRET_CACHE_DIR=str(tmp_path)) == ["6.0", "0"]
+
+
+def test_two_processes_on_a_cold_cache_leave_what_a_third_can_use(tmp_path: Path) -> None:
+    env = os.environ | {"NOREGRET_CACHE_DIR": str(tmp_path)}
+    both = [
+        subprocess.Popen([sys.executable, "-c", OURS.replace(".sum()", body)], env=env, stdout=subprocess.PIPE, text=True)
+        for body in (".sum()", ".max()", ".sum()", ".max()")
+    ]
+    assert [process.communicate(timeout=300)[0].split()[0] for process in both] == ["6.0", "3.0"] * 2
+    assert python(OURS, NOREGRET_CACHE_DIR=str(tmp_path)) == ["6.0", "1"]
+    assert python(OURS.replace(".sum()", ".max()"), NOREGRET_CACHE_DIR=str(tmp_path)) == ["3.0", "1"]
+
+
+def test_code_of_learners_from_elsewhere_is_not_kept(tmp_path: Path) -> None:
+    """Their edits do not change the folder's name, so that old code would be found."""
+    script = OURS.replace('State.__module__ = "noregret.invented"', 'State.__module__ = "elsewhere"')
+    for _ in range(2):
+        assert python(script, NOREGRET_CACHE_DIR=str(tmp_path)) == ["6.0", "0"]
+    assert not [p for p in kept(tmp_path) if b"elsewhere" in p.read_bytes()]
+
+
+def sealed(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest() + content
+
+
 def test_a_disk_without_room_for_compiled_code_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(signature: Any, code: Any) -> None:
+    def full(self: Any, name: str, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("numba.core.caching._Cache.save_overload", full, raising=False)
-    monkeypatch.setattr("numba.core.caching.Cache.save_overload", lambda self, signature, code: full(signature, code))
-    kernel = jit.jit(lambda x: x + 1)
+    def more(x: int) -> int:
+        return x + 1
+
+    more.__module__ = "noregret.invented"
+    monkeypatch.setattr(jit.OwnFolder, "write", full)
+    monkeypatch.setattr(jit, "code_folder", lambda: jit.OwnFolder(tmp_path / "own"))
     with pytest.warns(UserWarning, match="compiled code is not kept: .*: No space left on device"):
-        assert kernel(1) == 2
+        assert jit.jit(more)(1) == 2
+
+
+def test_a_loop_without_counted_references_that_makes_arrays_is_refused() -> None:
+    kernel = jit.jit(lambda x: np.zeros(3)[0] + x[0], references=False)
+    with pytest.raises(
+        InputError, match="plan or update makes an array; expected them to write into arrays of the state alone"
+    ):
+        kernel(np.ones(1))
+
+
+def test_another_mistake_is_not_taken_for_an_array() -> None:
+    kernel = jit.jit(lambda x: x.no_such_thing, references=False)
+    with pytest.raises(TypingError, match="no_such_thing"):
+        kernel(np.ones(1))
+
+
+#: Trains two learners and prints their curves to the last bit, and whether private parts of Numba are used.
+PLAIN = """
+import noregret as nr
+from noregret.kernels import numba_private
+for name in ("primal-dual-lsvi", "opdop"):
+    result = nr.run(nr.problems.load("job-scheduling"), name, episodes=40, trials=2, preset="practical")
+    print(result.regret.tobytes().hex()[-64:], result.dual.tobytes().hex()[-64:])
+print(numba_private.PLAIN)
+"""
+
+
+@pytest.mark.slow
+def test_plain_numba_gives_the_same_numbers(tmp_path: Path) -> None:
+    private, plain = python(PLAIN), python(PLAIN, NOREGRET_PLAIN_NUMBA="1", NOREGRET_CACHE_DIR=str(tmp_path))
+    assert private[-1] == "False"
+    assert plain == [*private[:-1], "True"]
+    assert not kept(tmp_path)
+
+
+def test_a_numba_newer_than_tested_is_used_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not numba_private._plain()
+    monkeypatch.setattr(numba_private.numba, "__version__", "0.99.0rc1")
+    with pytest.warns(UserWarning, match=r"Numba 0\.99\.0rc1 is newer than 0\.\d+: kernels are slower"):
+        assert numba_private._plain()

@@ -480,7 +480,7 @@ def test_unusable_files_are_refused(tmp_path: Path) -> None:
         load(path)
     with path.open("wb") as file:
         np.save(file, np.ones(3))
-    with pytest.raises(FileError, match=r"a\.npz: is not a readable \.npz file: one array alone"):
+    with pytest.raises(FileError, match=r"a\.npz: is not a readable \.npz file: File is not a zip file"):
         load(path)
     (tmp_path / "folder.npz").mkdir()
     with pytest.raises(FileError, match=r"folder\.npz: is not a readable"):
@@ -490,7 +490,9 @@ def test_unusable_files_are_refused(tmp_path: Path) -> None:
 def test_pickles_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, **arrays(b=np.array([None], dtype=object)))  # numpy pickles objects
-    with pytest.raises(FileError, match=r"a\.npz: array 'b' cannot be read: .*allow_pickle"):
+    with pytest.raises(
+        FileError, match=r"a\.npz: is not a readable .npz file: array .b. cannot be read: its type is object; expected numbers"
+    ):
         load(path)
 
 

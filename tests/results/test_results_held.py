@@ -68,7 +68,7 @@ def test_policies_that_were_kept_are_saved_with_the_result(tmp_path):
 
 def test_other_files_are_refused_in_one_line(tmp_path):
     path, other = a_result().save(tmp_path / "r.npz"), a_history().save(tmp_path / "h.npz")
-    with pytest.raises(FileError, match=r"h\.npz: is no RunResult that noregret saved: it is a History"):
+    with pytest.raises(FileError, match=r"h\.npz: is not a RunResult that noregret saved: it is a History"):
         RunResult.load(other)
     with pytest.raises(FileError, match="no such file"):
         RunResult.load(tmp_path / "none.npz")
@@ -77,7 +77,7 @@ def test_other_files_are_refused_in_one_line(tmp_path):
     whole = path.read_bytes()
     for damage in (b"", whole[:100], whole[:-30], b"no zip at all", whole[:200] + b"\0" * 50 + whole[250:]):
         path.write_bytes(damage)
-        with pytest.raises(FileError, match=r"r\.npz: is no RunResult that noregret saved: .") as caught:
+        with pytest.raises(FileError, match=r"r\.npz: is not a RunResult that noregret saved: .") as caught:
             RunResult.load(path)
         assert "\n" not in str(caught.value)
 

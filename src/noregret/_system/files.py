@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import re
 import shutil
+import stat
 import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,31 +23,68 @@ except ImportError:  # not on this system: see hold
     fcntl = None  # type: ignore[assignment]
 
 
+#: Names that we give to what is not whole yet.
+_DRAFT = re.compile(r"\.(.*\.)?[0-9a-f]{32}\.tmp")
+#: A draft of these seconds that nobody holds was left by a process that was killed.
+_ABANDONED = 10.0
+#: Places that stand for what another program handed over; renaming a file would not reach it.
+_HANDED = ("/dev/fd/", "/dev/std", "/proc/")
+
+
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> Path:
-    """Let ``write`` fill an open binary file that then appears as ``path``, or leave nothing behind."""
+    """Let ``write`` fill an open binary file that then appears as ``path``, or leave nothing behind.
+
+    A link stays, and the file it points to is written. A device or a pipe is written to, and stays what it is.
+    """
     path = Path(path)
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with open(partial, "xb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-        sync_folder(path.parent)
+        mode = _mode(path)
+        if (mode is not None and not stat.S_ISREG(mode)) or os.path.abspath(path).startswith(_HANDED):
+            content = io.BytesIO()
+            write(content)
+            with open(path, "wb") as file:
+                file.write(content.getbuffer())
+            return path
+        target = Path(os.path.realpath(path))
+        partial = _draft(target.parent, f"{target.name}.")
+        try:
+            with open(partial, "xb") as file:
+                _claim(file.fileno())
+                write(file)
+                file.flush()
+                if mode is not None:
+                    os.chmod(partial, stat.S_IMODE(mode))
+                os.fsync(file.fileno())
+            os.replace(partial, target)
+            sync_folder(target.parent)
+        finally:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
     except OSError as error:
+        if isinstance(error, FileError):
+            raise
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
     return path
+
+
+def _mode(path: Path) -> int | None:
+    """The kind and rights of the file behind a name and all links; None where there is none yet."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
 
 
 @contextlib.contextmanager
 def all_or_none(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to write files that belong together in; at the end they appear in ``folder``, or on any error none of them."""
-    draft = Path(folder) / f".{uuid.uuid4().hex}.tmp"
+    draft = _draft(Path(folder))
+    handle = None
     try:
         draft.mkdir()
+        if fcntl is not None:
+            handle = os.open(draft, os.O_RDONLY)
+            _claim(handle)
         yield draft
         for file in sorted(draft.iterdir()):
             os.replace(file, Path(folder) / file.name)
@@ -54,6 +95,41 @@ def all_or_none(folder: str | os.PathLike[str]) -> Iterator[Path]:
         raise FileError(f"{folder}: cannot be written: {error.strerror or error}") from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _draft(folder: Path, name: str = "") -> Path:
+    """A name for what is not whole yet; drafts in the same folder that killed processes left are removed."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            if _DRAFT.fullmatch(entry.name) and _is_abandoned(entry):
+                with contextlib.suppress(OSError):
+                    shutil.rmtree(entry) if entry.is_dir(follow_symlinks=False) else os.unlink(entry)
+    return folder / f".{name}{uuid.uuid4().hex}.tmp"
+
+
+def _is_abandoned(entry: os.DirEntry[str]) -> bool:
+    found = entry.stat(follow_symlinks=False)
+    if fcntl is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        return False
+    if time.time() - found.st_mtime < _ABANDONED:
+        return False
+    handle = os.open(entry, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False  # held by the one who writes it, or there are no locks here
+    finally:
+        os.close(handle)
+    return True
+
+
+def _claim(handle: int) -> None:
+    """Hold a draft, so that nobody takes it for one that was left."""
+    with contextlib.suppress(OSError):
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def sync_folder(path: str | os.PathLike[str]) -> None:

@@ -331,12 +331,13 @@ class Agent:
             if key not in WORLD:
                 raise unknown_name("argument of Agent.load", key, ("env", "features", *WORLD))
         meta, arrays = agent_files.read(path)
-        objectives = Objectives.from_plain(meta["objectives"])
-        if features is None and meta["one_hot"]:
-            features = OneHot(*meta["one_hot"])
-        if hasattr(features, "transform"):
-            probe = arrays["probes"] if len(arrays["probes"]) else None
-            features = Transformer(features, n_actions=meta["n_actions"], bound=meta["bound"], probe=probe)
+        with agent_files.explained(path):
+            objectives = Objectives.from_plain(meta["objectives"])
+            if features is None and meta["one_hot"]:
+                features = OneHot(*meta["one_hot"])
+            if hasattr(features, "transform"):
+                probe = arrays["probes"] if len(arrays["probes"]) else None
+                features = Transformer(features, n_actions=meta["n_actions"], bound=meta["bound"], probe=probe)
         if features is None or not hasattr(features, "encode"):
             raise InputError(f"features is {features!r}; expected the feature map the agent was made with ({meta['features']})")
         agent = cls.__new__(cls)
@@ -347,9 +348,11 @@ class Agent:
                 world.setdefault("utility", "utility")
             there = World(env, objectives, **world)
             agent_files.check_world(there, meta)
-        agent._set_up(there, objectives, meta["learner"], features, meta["episodes"], meta["seed"], meta["options"])
-        agent_files.fill(agent, meta, arrays)
-        agent._retune()
+        agent_files.check_room(path, objectives.horizon, features, arrays)
+        with agent_files.explained(path):
+            agent._set_up(there, objectives, meta["learner"], features, meta["episodes"], meta["seed"], meta["options"])
+            agent_files.fill(agent, meta, arrays)
+            agent._retune()
         return agent
 
 

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret._system.files import write_whole
+from noregret._system.arrays import LARGEST, check_arrays, check_range, is_plain, load_npz, most_bytes, said, save_npz
 from noregret.errors import FileError, InputError
 from noregret.features import OneHot, Transformer
 from noregret.features.base import show
 from noregret.gym.world import World, is_discrete
+from noregret.kernels.gram.dense import Sizes, bytes_needed
+from noregret.learners.continuous import FIRST_ROOM
+from noregret.problems.checks import integer
 from noregret.store.identity import decode, encode
 
 #: Of the file's layout; read() refuses others.
 FORMAT = 2
-#: What a file holds besides the learner's state.
-META = {"learner", "options", "episodes", "seed", "objectives", "features", "one_hot", "bound", "n_actions", "starts"}
+#: What a file holds besides the learner's state: the JSON entries with their kinds, and the arrays with their types.
+META: dict[str, Any] = {
+    "learner": str, "options": dict, "episodes": int | None, "seed": int, "objectives": dict, "features": str,
+    "one_hot": list | None, "bound": float | int | None, "n_actions": int, "starts": list,
+}  # fmt: skip
 ARRAYS = {"rewards", "values", "lengths", "probes", "probe_rows"}
 
 Arrays = dict[str, NDArray[Any]]
@@ -54,26 +62,56 @@ def write(path: str | os.PathLike[str], agent: Any) -> None:
         "probe_rows": f.encode(probes) if len(probes) else np.zeros((0,)),
     }
     arrays |= {f"state.{key}": value for key, value in agent.learner.state().items()}
-    write_whole(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+    save_npz(path, arrays)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """What :func:`write` wrote: the JSON and the arrays."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
+    """What :func:`write` wrote: the JSON and the arrays, each of the kind it should be."""
+    arrays = load_npz(path, "an agent that noregret saved")
+    with explained(path):
         meta = decode(json.loads(arrays.pop("meta").tobytes().decode()))
-    except FileNotFoundError:
-        raise FileError(f"{path}: no such file") from None
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on flipped bits
-        raise FileError(f"{path}: not an agent that noregret saved: {' '.join(str(error).split())}") from None
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        found = meta.get("format") if isinstance(meta, dict) else None
+        found = meta.get("format")
+    if found != FORMAT:
         raise FileError(f"{path}: has format {found!r}; expected {FORMAT}")
-    missing = [*sorted(META - meta.keys()), *sorted(ARRAYS - arrays.keys())]
+    missing = [*sorted(META.keys() - meta.keys()), *sorted(ARRAYS - arrays.keys())]
     if missing:
         raise FileError(f"{path}: entry {missing[0]!r} is missing")
+    for name, kind in META.items():
+        if not isinstance(meta[name], kind) or isinstance(meta[name], bool) or not is_plain(str(meta[name])):
+            raise FileError(f"{path}: entry {name!r} is {meta[name]!r:.60}; expected {getattr(kind, '__name__', kind)}")
+    with explained(path):
+        meta["starts"] = tuple(integer("starts", i, -(1 << 62), 1 << 62) for i in meta["starts"])
+        n, m = len(arrays["rewards"]), len(meta["objectives"]["limits"])
+        like = {"rewards": np.zeros(n), "values": np.zeros((n, m)), "lengths": np.zeros(n, np.int64)}
+        like |= {"duals": np.zeros((n, m))} if "duals" in arrays else {}  # nan where an older file had none
+        bounds = {"duals": None}
+        check_arrays(like, {k: arrays[k] for k in like}, lambda key: bounds.get(key, (-LARGEST, LARGEST)), "agent")
+        check_range("lengths", arrays["lengths"], (1, integer("horizon", meta["objectives"]["horizon"], 1)))
+        if len(meta["starts"]) != 2:
+            raise ValueError(f"starts is {meta['starts']}; expected two numbers")
     return meta, arrays
+
+
+@contextlib.contextmanager
+def explained(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn whatever is raised by the content of a file into one line that names the file."""
+    try:
+        yield
+    except FileError:
+        raise
+    except InputError as error:
+        raise InputError(f"{path}: {said(error)}") from None
+    except Exception as error:
+        kind = type(error).__name__
+        raise FileError(f"{path}: is not an agent that noregret saved: {kind}: {said(error)}") from None
+
+
+def check_room(path: str | os.PathLike[str], horizon: int, features: Any, arrays: Arrays) -> None:
+    """Refuse a file that asks for far more memory than it holds numbers for."""
+    m = arrays["values"].shape[1]
+    size = Sizes(horizon, features.n_actions, 1 + 2 * m, m, features.rows, features.blocks, features.width)
+    if (need := bytes_needed(size, FIRST_ROOM)) > (most := 8 * most_bytes(os.path.getsize(path))):
+        raise FileError(f"{path}: needs {need:,} bytes; expected at most {most:,} (NOREGRET_MOST_BYTES sets a limit)")
 
 
 def check_world(world: World, meta: dict[str, Any]) -> None:
@@ -97,7 +135,7 @@ def fill(agent: Any, meta: dict[str, Any], arrays: Arrays) -> None:
         if found.shape != rows.shape:
             raise InputError(f"features have shape {found.shape[1:]}; expected {rows.shape[1:]} ({meta['features']})")
         off = np.abs(found - rows).max(axis=(1, 2))
-        if off.max() > 1e-9:
+        if not off.max() <= 1e-9:
             i = int(off.argmax())
             raise InputError(
                 f"features differ from those the agent learned with: by {off[i]:.3g} at observation {show(probes[i])}; "
@@ -107,4 +145,4 @@ def fill(agent: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     agent.learner.restore(state)
     agent.rewards, agent.values = arrays["rewards"].tolist(), list(arrays["values"])
     agent.duals = list(arrays.get("duals", np.full_like(arrays["values"], np.nan)))  # older files have none
-    agent.lengths, agent.probes, agent.starts = arrays["lengths"].tolist(), list(probes), tuple(meta["starts"])
+    agent.lengths, agent.probes, agent.starts = arrays["lengths"].tolist(), list(probes), meta["starts"]

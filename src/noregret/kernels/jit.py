@@ -1,26 +1,29 @@
 """A typed ``jit`` whose compiled code is kept on disk, and functions with one body for each type of state.
 
-Numba's disk cache does not notice an edit in a callee that lives in another file and would serve stale code. So the
-cache folder is named after a hash of every source that ends up in a compiled block. Where no folder can be written,
-the kernels still run; they are compiled again in each process.
+Numba's own disk cache does not notice an edit in a callee that lives in another file and would serve stale code. So code is
+kept in a folder that is named after a hash of every source that ends up in a compiled block, and only of this package's own
+functions and states. Where there is no folder that this user alone can write to, the kernels still run; they are compiled
+again in each process.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
+import re
 import sys
 import tempfile
-import time
-import warnings
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
+
+from noregret._system.own_folder import OwnFolder, forget_old
+from noregret.kernels import numba_private
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,6 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 _PACKAGE = Path(__file__).resolve().parent.parent
+_NAME = re.compile(r"compiled-[0-9a-f]{16}")
 _DAYS_KEPT = 30
 
 
@@ -35,7 +39,8 @@ _DAYS_KEPT = 30
 def source_hash() -> str:
     """A hash of the sources that compiled blocks are made of, and of what compiles them."""
     checked = bool(getattr(numba.config, "BOUNDSCHECK", False))  # compiled in, and not part of Numba's own key
-    digest = hashlib.sha256(f"{sys.version}|{numba.__version__}|{np.__version__}|{checked}".encode())
+    versions = f"{sys.version}|{numba.__version__}|{version('llvmlite')}|{np.__version__}|{checked}"
+    digest = hashlib.sha256(versions.encode())
     for path in sorted(
         [*(_PACKAGE / "kernels").rglob("*.py"), *(_PACKAGE / "learners").rglob("*.py"), _PACKAGE / "runs" / "loop.py"]
     ):
@@ -45,67 +50,40 @@ def source_hash() -> str:
 
 
 @cache
-def cache_folder() -> Path | None:
-    """The first writable folder for compiled code: NOREGRET_CACHE_DIR, the user's cache, the temporary folder."""
-    roots = [
-        os.environ.get("NOREGRET_CACHE_DIR"),
-        os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "noregret"),
-        os.path.join(tempfile.gettempdir(), f"noregret-{os.getuid() if hasattr(os, 'getuid') else 'user'}"),
-    ]
-    for root in filter(None, roots):
-        folder = Path(root) / source_hash()
+def code_folder() -> OwnFolder | None:
+    """The first folder for compiled code that is ours alone: in NOREGRET_CACHE_DIR, the user's cache, the temporary folder."""
+    temporary = Path(tempfile.gettempdir()) / f"noregret-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    given = os.environ.get("NOREGRET_CACHE_DIR")
+    for root in [*([Path(given)] if given else []), Path(home) / "noregret", temporary]:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
+            if root == temporary:
+                OwnFolder(root)  # a name that others can guess, in a place where they can write
+            folder = OwnFolder(root / f"compiled-{source_hash()}")
         except OSError:
             continue
-        _forget_old(folder)
+        forget_old(root, _NAME, _DAYS_KEPT)
         return folder
     return None
 
 
-def _forget_old(folder: Path) -> None:
-    """Remove the code of sources that were edited away more than a month ago."""
-    try:
-        os.utime(folder)
-        for other in folder.parent.iterdir():
-            if other != folder and other.is_dir() and time.time() - other.stat().st_mtime > _DAYS_KEPT * 86400:
-                shutil.rmtree(other, ignore_errors=True)
-    except OSError:
-        pass
+def cache_folder() -> Path | None:
+    """Where compiled code is kept, or None."""
+    folder = code_folder()
+    return None if folder is None else folder.path
 
 
 def jit(function: F, *, cached: bool = True, inline: bool = False, references: bool = True) -> F:
     """Compile ``function`` without the GIL and keep the result on disk; ``inline`` puts it in its callers' place.
 
     Without ``references``, those to arrays are not counted, which costs 5 ns a time. Then neither ``function`` nor what is put
-    in its place may make an array (it would not compile) or be given a new one by another function (it would never be freed).
+    in its place may make an array (it is refused when it is compiled) or be given a new one by another function (it would
+    never be freed).
     """
-    folder = cache_folder() if cached else None
-    config: Any = numba.config  # where the folder is read when a function is decorated
-    before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")
-    try:
-        options: dict[str, Any] = {"cache": folder is not None, "inline": "always" if inline else "never", "_nrt": references}
-        compiled: Any = numba.njit(**OPTIONS, **options)(function)
-    finally:
-        config.CACHE_DIR = before
-    if folder is not None and hasattr(compiled, "_cache"):  # not with the JIT off
-        compiled._cache.save_overload = _where_there_is_room(compiled._cache.save_overload)
+    compiled: Any = numba.njit(**OPTIONS, **numba_private.options(inline=inline, references=references))(function)
+    numba_private.keep(compiled, code_folder() if cached else None, references)
     kernel: F = compiled
     return kernel
-
-
-def _where_there_is_room(save: Callable[..., None]) -> Callable[..., None]:
-    """Keep compiled code if the disk takes it; code that could not be kept is compiled again in the next process."""
-
-    def save_or_not(signature: Any, code: Any) -> None:
-        try:
-            save(signature, code)
-        except OSError as error:
-            warnings.warn(f"compiled code is not kept: {cache_folder()}: {error.strerror or error}", stacklevel=2)
-
-    return save_or_not
 
 
 class Bodies:
@@ -139,5 +117,5 @@ class Bodies:
 def overload(function: Callable[..., Any]) -> Callable[[F], F]:
     """Numba's ``overload``, typed; LLVM puts the body in the caller's place, as handing over a tuple of arrays costs 40 ns."""
     extending: Any = numba.extending
-    decorated: Callable[[F], F] = extending.overload(function, jit_options=OPTIONS | {"forceinline": True}, strict=False)
+    decorated: Callable[[F], F] = extending.overload(function, jit_options=OPTIONS | numba_private.body_options(), strict=False)
     return decorated

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noregret._system.arrays import LARGEST, check_arrays, check_range
 from noregret.errors import InputError
 from noregret.kernels.dispatch import run_plan, run_update
 from noregret.kernels.guests import is_guest, uniforms_of
@@ -180,15 +181,7 @@ class Learner:
     def restore(self, state: dict[str, Numbers]) -> None:
         """Continue from what :meth:`state` gave for a learner made with the same arguments."""
         own = flatten(self._state)
-        if own.keys() != state.keys():
-            odd = sorted(own.keys() ^ state.keys())[0]
-            raise InputError(f"state of {self.name!r} disagrees on entry {odd!r}; expected {sorted(own)}")
-        for key, array in own.items():
-            given = np.asarray(state[key])
-            if given.shape != array.shape or given.dtype != array.dtype:
-                raise InputError(
-                    f"state[{key!r}] has shape {given.shape} and type {given.dtype}; expected {array.shape}, {array.dtype}"
-                )
+        check_arrays(own, state, lambda key: None, "state")
         if not is_guest(type(self._state).__module__):
             check_numbers(self._state, state)
         for key, array in own.items():
@@ -307,9 +300,5 @@ def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "") -> No
             check_numbers(value, given, f"{name}.")
         elif name in given and given[name].size:
             array = np.asarray(given[name])
-            if array.dtype.kind == "f" and np.isnan(array).any():
-                raise InputError(f"state[{name!r}] has nan; expected numbers")
-            low, high = limits.get(key, (array.min(), array.max()))
-            if not low <= array.min() <= array.max() <= high:
-                odd = array.max() if array.max() > high else array.min()
-                raise InputError(f"state[{name!r}] has {odd}; expected whole numbers from {low} to {high}")
+            if key in limits or array.dtype.kind == "f":
+                check_range(f"state[{name!r}]", array, limits.get(key, (-LARGEST, LARGEST)))

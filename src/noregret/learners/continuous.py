@@ -250,7 +250,7 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
 
     def restore(self, state: dict[str, Numbers]) -> None:
         """Continue from what :meth:`state` gave for a learner made with the same arguments."""
-        self._state, self._room = dense_state.restored(self._state, self._room, state, self.name)
+        self._state, self._room = dense_state.restored(self._state, self._room, state)
         self._places = dense_state.places(self._state)
         self._tiles = tiles(self._state.gram, self._state.bonus)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.arrays import LARGEST, check_arrays, check_range
 from noregret.errors import InputError
 from noregret.kernels.gram.dense import DenseGram
 from noregret.learners.base import Numbers, check_numbers, flatten
@@ -65,23 +66,14 @@ def final(state: DenseState) -> dict[str, tuple[int, int]]:
     return {"gram.F": (1, full // state.gram.q.shape[3]), "key": (1, full)}
 
 
-def restored(state: DenseState, room: int, given: dict[str, Numbers], name: str) -> tuple[DenseState, int]:
+def restored(state: DenseState, room: int, given: dict[str, Numbers]) -> tuple[DenseState, int]:
     """The state that :func:`trimmed` gave, or an error that names the entry that does not fit; ``state`` stays as it is."""
     own = trimmed(state)
-    if own.keys() != given.keys():
-        odd = sorted(own.keys() ^ given.keys())[0]
-        raise InputError(f"state of {name!r} disagrees on entry {odd!r}; expected {sorted(own)}")
-    given = {k: np.array(v) for k, v in given.items()}
-    for k, v in own.items():
-        shapes = [tuple(n for i, n in enumerate(x.shape) if not (i == 1 and k in GROWING)) for x in (v, given[k])]
-        if shapes[0] != shapes[1] or v.dtype != given[k].dtype:
-            raise InputError(
-                f"state[{k!r}] has shape {given[k].shape} and type {given[k].dtype}; expected {v.shape}, {v.dtype}"
-            )
-    if given["gram.counts"].max() > given["key"].shape[1]:
-        raise InputError(
-            f"state['gram.counts'] has {given['gram.counts'].max()}; expected at most {given['key'].shape[1]} states"
-        )
+    given = {k: np.array(v, order="C") for k, v in given.items()}  # kernels know no other order
+    check_arrays(
+        {k: _as_long(v, given.get(k)) if k in GROWING else v for k, v in own.items()}, given, lambda key: None, "state"
+    )
+    _check_kept(state, given)
     while room < given["key"].shape[1]:
         room *= 2
     T = state.gram.q.shape[3]
@@ -95,6 +87,38 @@ def restored(state: DenseState, room: int, given: dict[str, Numbers], name: str)
     state = state._replace(gram=gram, **{k: v for k, v in given.items() if not k.startswith("gram.")})
     check_numbers(state, given)
     return state, room
+
+
+def _as_long(own: NDArray[Any], given: NDArray[Any] | None) -> NDArray[Any]:
+    """An array like ``own`` with as much along the second axis as ``given`` has."""
+    length = given.shape[1] if given is not None and given.ndim > 1 else 0
+    return np.broadcast_to(np.zeros((), own.dtype), (own.shape[0], length, *own.shape[2:]))
+
+
+def _check_kept(state: DenseState, given: dict[str, Numbers]) -> None:
+    """Refuse counts that disagree with what is kept, and numbers of which no norm or probability can be made."""
+    T, slots = state.gram.q.shape[3], given["gram.slots"]
+    n = int(given["gram.counts"].max())
+    for k, length in zip(GROWING, (-(-n // T), -(-n // T), -(-n // T) * T, int(slots.max()), n), strict=True):
+        if given[k].shape[1] != length:
+            raise InputError(f"state[{k!r}] has {given[k].shape[1]} places a step; expected {length}, as 'gram.counts' says")
+    last = given["gram.slot"].max(axis=(1, 2), initial=-1)
+    if (last >= slots).any():
+        h = int(np.argmax(last >= slots))
+        raise InputError(f"state['gram.slot'] has {last[h]} at step {h}; expected less than {slots[h]}")
+    for k, least, most in (
+        ("gram.q", 0.0, LARGEST),
+        ("Y", 0.0, LARGEST),
+        ("gram.counts", 0, n),
+        ("gram.slots", 0, slots.max()),
+    ):
+        check_range(f"state[{k!r}]", given[k], (least, most))
+    for k in ("gram.Lambda", "gram.Lambda_inv"):
+        check_range(f"state[{k!r}]", given[k], (-LARGEST, LARGEST))
+        try:
+            np.linalg.cholesky(given[k])
+        except np.linalg.LinAlgError:
+            raise InputError(f"state[{k!r}] is not positive definite; expected a Gram matrix") from None
 
 
 def places(state: DenseState) -> list[dict[bytes, int]]:

@@ -8,31 +8,23 @@ the path it came from, so that its name rebuilds it.
 from __future__ import annotations
 
 import os
-import struct
 import warnings
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from noregret._system.files import write_whole
+from noregret._system.arrays import load_npz, save_npz
 from noregret.errors import FileError, InputError
 from noregret.problems.base import TabularCMDP
 
 REQUIRED = ("P", "r", "g", "b", "mu")
 OPTIONAL = ("features", "phi", "available", "noise", "constraint_names", "senses")
-#: What reading a damaged file can raise.
-UNREADABLE = (
-    OSError, ValueError, EOFError, LookupError, MemoryError, OverflowError, RuntimeError, SyntaxError, TypeError,
-    struct.error, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 
 
 def load(path: str | os.PathLike[str]) -> TabularCMDP:
     """Read the problem in the .npz file ``path``; a file that is not one is refused with its name and the reason."""
-    arrays = _read(path)
+    arrays = load_npz(path, "a readable .npz file")
     missing = [key for key in REQUIRED if key not in arrays]
     if missing:
         raise FileError(f"{path}: array {missing[0]!r} is missing; expected {', '.join(REQUIRED)}")
@@ -56,34 +48,7 @@ def save(problem: TabularCMDP, path: str | os.PathLike[str]) -> None:
     """Write ``problem`` so that :func:`load` gives it back; the file is there whole, or not at all."""
     if Path(path).suffix != ".npz":
         raise InputError(f"{path}: expected a name that ends with .npz")
-    write_whole(path, lambda file: np.savez_compressed(file, **_arrays(problem)))
-
-
-def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    try:
-        with open(path, "rb") as handle:  # np.load does not close what it opened and cannot read
-            file = np.load(handle, allow_pickle=False)
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError(f"one array alone; expected {', '.join(REQUIRED)}")
-            with file:
-                return {key: _array(path, file, key) for key in file.files}
-    except FileError:
-        raise
-    except FileNotFoundError:
-        raise FileError(f"{path}: no such file") from None
-    except UNREADABLE as error:
-        raise FileError(f"{path}: is not a readable .npz file: {_line(error)}") from None
-
-
-def _array(path: str | os.PathLike[str], file: Any, key: str) -> Any:
-    try:
-        return file[key]
-    except UNREADABLE as error:
-        raise FileError(f"{path}: array {key!r} cannot be read: {_line(error)}") from None
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    save_npz(path, _arrays(problem))
 
 
 def _arrays(problem: TabularCMDP) -> dict[str, Any]:

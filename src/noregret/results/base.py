@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from noregret._system.arrays import load_npz, said
 from noregret._system.files import write_whole
 from noregret.errors import FileError, InputError, NoRegretError
 from noregret.metrics import Cell, show
@@ -120,20 +121,16 @@ class Saved(Shown):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote. A file that is damaged or something else is refused with one line."""
+        arrays = load_npz(path, f"a {cls.__name__} that noregret saved")
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {key: file[key] for key in file.files}
             meta = json.loads(arrays.pop("meta").tobytes())
             if meta["noregret"] != FORMAT:
                 raise ValueError(f"its format is {meta['noregret']!r}; expected {FORMAT}")
             found = _unpack(meta["result"], arrays)
             if not isinstance(found, cls):
                 raise TypeError(f"it is a {type(found).__name__}")
-        except FileNotFoundError:
-            raise FileError(f"{path}: no such file") from None
-        except Exception as error:  # a damaged file makes zipfile, zlib, json and NumPy raise a dozen kinds
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise FileError(f"{path}: is no {cls.__name__} that noregret saved: {reason}") from None
+        except Exception as error:  # a damaged file makes json and NumPy raise a dozen kinds
+            raise FileError(f"{path}: is not a {cls.__name__} that noregret saved: {said(error)}") from None
         return found
 
     def _check(self) -> None:

@@ -26,6 +26,7 @@ from noregret.runs.prepare import Prepared, prepared
 from noregret.runs.provenance import provenance
 from noregret.runs.trial import TableTrial, Trial
 from noregret.store import RunKey, Store
+from noregret.store.records import check_entries
 
 #: Seconds between checkpoints.
 CHECKPOINT_SECONDS = 30.0
@@ -160,6 +161,7 @@ def _take_up(home: Prepared, key: RunKey, checkpoints: Any, settings: Settings) 
         return trial, begun
     k, arrays, meta = found
     try:
+        check_entries(meta, {"seconds": float, "sittings": int, "started": str | None})
         trial.restore(k, arrays, meta)
         return trial, {name: meta[name] for name in begun}
     except (InputError, KeyError, ValueError, TypeError) as error:

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from noregret import problems
+from noregret._system.arrays import load_npz
 from noregret._system.files import ensure_folder, write_whole
 from noregret.errors import FileError, InputError, shown
 from noregret.problems.continuous import is_feature_map
@@ -99,10 +100,8 @@ def receive(key: RunKey, folder: Path) -> None:
             found = problems.load(str(path))
             found.name = key.problem
         else:
-            try:
-                with np.load(path, allow_pickle=False) as file:
-                    found = file["features"]
-            except (OSError, ValueError, KeyError) as error:
-                raise FileError(f"{path}: cannot be read: {error}") from None
+            found = load_npz(path, "a table of features").get("features")
+            if found is None:
+                raise FileError(f"{path}: array 'features' is missing")
         _received.append(found)
         _supplies[hash] = found

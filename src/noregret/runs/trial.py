@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from noregret._system.arrays import LARGEST, check_arrays
 from noregret.errors import InputError, NumericalError
 from noregret.kernels import world as worlds
 from noregret.kernels.guests import uniforms_of
@@ -25,6 +26,7 @@ from noregret.problems.quadrature import Quadrature
 from noregret.runs.loop import block_for
 from noregret.runs.streams import streams
 from noregret.store import RunKey
+from noregret.store.records import check_entries
 
 #: Wall time a block should take: short enough to stop at once, long enough to be all kernel.
 BLOCK_SECONDS = 0.1
@@ -100,7 +102,12 @@ class Trial:
         return arrays, {"streams": drawn, "kernel_seconds": self.seconds}, growing
 
     def restore(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
-        """Continue after ``k`` episodes from what :meth:`state` gave."""
+        """Continue after ``k`` episodes from what :meth:`state` gave; InputError where that is not of such a trial."""
+        check_entries(meta, {"streams": list, "kernel_seconds": float})
+        if not 0 <= k <= self.episodes:
+            raise InputError(f"the checkpoint is of episode {k}; expected 0 to {self.episodes}")
+        own_curves = {"sums": self.sums, "curves": self.curves[: len(self.curves) if k == self.episodes else k // self.every]}
+        check_arrays(own_curves, {n: arrays[n] for n in own_curves}, lambda name: (-LARGEST, LARGEST), "checkpoint")
         own = {name.removeprefix("learner."): array for name, array in arrays.items() if name.startswith("learner.")}
         self.learner.restore(own)
         self.sums[:] = arrays["sums"]
@@ -160,7 +167,10 @@ class TableTrial(Trial):
     def restore(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
         """Continue after ``k`` episodes."""
         super().restore(k, arrays, meta)
-        self.kept = arrays.get("kept")
+        if "kept" in arrays:
+            own = {"kept": room(self.problem.r.shape)}
+            check_arrays(own, {"kept": arrays["kept"]}, lambda name: (-LARGEST, LARGEST), "checkpoint")
+            self.kept = np.ascontiguousarray(arrays["kept"])
 
     def _diagnose(self, episode: int) -> NumericalError:
         """Name the first quantity of the learner that is not finite; what a plan makes of the others comes last."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import itertools
 import json
 import os
 import shutil
@@ -26,12 +27,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.arrays import most_bytes, read_bytes, read_npy, read_npz, said
 from noregret._system.files import ensure_folder, write_whole
 from noregret.errors import DamagedError
+from noregret.store.records import check_entries
 
 Numbers = NDArray[Any]
 #: For each entry that grows: the axis, and how far along it nothing changes any more.
 Growing = Mapping[str, tuple[int, int]]
+
+#: What a checkpoint says of itself, and of each segment.
+HEAD: dict[str, Any] = {"k": int, "meta": dict, "axes": dict[str, int], "segments": dict[str, list[dict[str, Any]]]}
+SEGMENT: dict[str, Any] = {"file": str, "stop": int, "sha256": str}
 
 MAGIC = b"noregret checkpoint 1\n"
 KEPT = 2
@@ -111,20 +118,32 @@ class Checkpoints:
 
     def _read(self, path: Path) -> tuple[int, dict[str, Numbers], dict[str, Any], dict[str, list[dict[str, Any]]]]:
         payload = _checked(path)
-        with np.load(io.BytesIO(payload), allow_pickle=False) as file:
-            head = json.loads(bytes(file["meta"]))
-            arrays = {key.removeprefix("array."): file[key] for key in file.files if key.startswith("array.")}
-        for key, axis in head["axes"].items():
-            parts = [np.load(io.BytesIO(data), allow_pickle=False) for data in self._parts(path, head["segments"][key])]
-            arrays[key] = np.concatenate([*parts, arrays[key]], axis=axis)
-        return head["k"], arrays, head["meta"], head["segments"]
+        try:
+            packed = read_npz(payload)
+            head = json.loads(packed.pop("meta").tobytes())
+            arrays = {key.removeprefix("array."): value for key, value in packed.items()}
+            check_entries(head, HEAD)
+            for segment in itertools.chain(*head["segments"].values()):
+                check_entries(segment, SEGMENT)
+            for key, axis in head["axes"].items():
+                parts = [
+                    read_npy(io.BytesIO(data), len(data), most_bytes(len(data)))
+                    for data in self._parts(path, head["segments"][key])
+                ]
+                arrays[key] = np.concatenate([*parts, arrays[key]], axis=axis)
+            return head["k"], arrays, head["meta"], head["segments"]
+        except DamagedError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise DamagedError(f"{path}: is no checkpoint: {said(error)}") from None
 
     def _parts(self, path: Path, segments: list[dict[str, Any]]) -> Iterator[bytes]:
         for segment in segments:
             try:
-                data = (self.folder / segment["file"]).read_bytes()
-            except OSError as error:
-                raise DamagedError(f"{path}: its part {segment['file']} cannot be read: {error.strerror or error}") from None
+                data = read_bytes(self.folder / Path(segment["file"]).name)  # in this folder, whatever a stranger wrote
+            except (OSError, ValueError) as error:
+                said = getattr(error, "strerror", None) or error
+                raise DamagedError(f"{path}: its part {segment['file']} cannot be read: {said}") from None
             if hashlib.sha256(data).hexdigest() != segment["sha256"]:
                 raise DamagedError(f"{path}: its part {segment['file']} does not match its checksum")
             yield data
@@ -153,9 +172,9 @@ def _stop(segments: Sequence[Mapping[str, Any]]) -> int:
 def _checked(path: Path) -> bytes:
     """The content of a checkpoint after its checksum, or DamagedError."""
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DamagedError(f"{path}: cannot be read: {error.strerror or error}") from None
+        data = read_bytes(path)
+    except (OSError, ValueError) as error:
+        raise DamagedError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     start = len(MAGIC) + 65
     payload = data[start:]
     if data[:start] != MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n":

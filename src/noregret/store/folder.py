@@ -24,18 +24,23 @@ import uuid
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.arrays import read_bytes, read_npz, said
 from noregret._system.files import ensure_folder, hold, sync_folder, write_whole
 from noregret.errors import DamagedError, FileError, InputError
 from noregret.store.checkpoints import Checkpoints
 from noregret.store.identity import DIGITS, RunKey, decode, encode
+from noregret.store.records import check_curves, check_record
 
 _ID = re.compile(rf"[0-9a-f]{{{DIGITS}}}")
+#: What is ours in .work: a run's checkpoints, its lock, and a finished run while it is written.
+_WORK = re.compile(rf"({_ID.pattern})(\.lock|\.[0-9a-f]{{32}})?")
 _SEAL = re.compile(rb',\n "sha256": "([0-9a-f]{64})"\n}\n\Z')
 
 
@@ -47,7 +52,7 @@ class StoredRun:
     path: Path
     record: dict[str, Any]
 
-    @property
+    @cached_property
     def key(self) -> RunKey:
         """What the run is."""
         return RunKey.from_json(self.record["run"])
@@ -58,8 +63,12 @@ class StoredRun:
         data = _bytes(path)
         if hashlib.sha256(data).hexdigest() != self.record["curves"]["sha256"]:
             raise DamagedError(f"{path}: does not match its checksum")
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+        try:
+            curves = read_npz(data)
+            check_curves(curves, len(self.record["constraints"]), self.key.episodes, self.key.record_every)
+        except ValueError as error:  # InputError is one
+            raise DamagedError(f"{path}: {said(error)}") from None
+        return curves
 
 
 class Store:
@@ -110,12 +119,25 @@ class Store:
         return found[0]
 
     def read(self, id: str) -> StoredRun:
-        """A finished run, its record checked; FileError when absent, DamagedError when it is not what was written."""
+        """A finished run, its record checked.
+
+        Raises:
+            DamagedError: the files are not what was written.
+            FileError: there is no such run, or its key has entries of another version.
+        """
         path = self.path(id) / "run.json"
         record = _unseal(path, _bytes(path))
         run = StoredRun(id, self.path(id), record)
-        if run.key.id != id:
-            raise DamagedError(f"{path}: belongs to run {run.key.id}")
+        try:
+            found = run.key.id
+        except InputError as error:
+            raise FileError(f"{path}: {said(error)}") from None
+        if found != id:
+            raise DamagedError(f"{path}: belongs to run {found}")
+        try:
+            check_record(record)
+        except InputError as error:
+            raise DamagedError(f"{path}: {said(error)}") from None
         return run
 
     def whole(self, id: str) -> bool:
@@ -138,14 +160,18 @@ class Store:
         try:
             self.read(id).curves()
         except DamagedError as error:
-            aside = ensure_folder(self.folder / ".damaged") / f"{id}-{uuid.uuid4().hex[:8]}"
-            warnings.warn(f"{error}; moved to {aside}, the run is played again", stacklevel=2)
-            try:
-                os.rename(self.path(id), aside)
-            except OSError as failure:
-                raise FileError(f"{self.path(id)}: cannot be moved aside: {failure.strerror or failure}") from None
+            self.set_aside(self.path(id), error)
             return False
         return True
+
+    def set_aside(self, path: Path, why: Exception) -> None:
+        """Move what cannot be used of a run out of the way, and name it in a warning."""
+        aside = ensure_folder(self.folder / ".damaged") / f"{path.name}-{uuid.uuid4().hex[:8]}"
+        warnings.warn(f"{why}; moved to {aside}, the run is played again", stacklevel=3)
+        try:
+            os.rename(path, aside)
+        except OSError as failure:
+            raise FileError(f"{path}: cannot be moved aside: {failure.strerror or failure}") from None
 
     def write(self, key: RunKey, record: Mapping[str, Any], curves: Mapping[str, NDArray[Any]]) -> None:
         """Put a finished run in its place: whole, or not at all. The run that is there already stays."""
@@ -182,10 +208,15 @@ class Store:
             (self.folder / ".failed" / f"{id}.json").unlink(missing_ok=True)
 
     def clean(self) -> None:
-        """Forget what kills left behind: of runs that were finished all, of others what was being written."""
+        """Forget what kills left behind: of runs that were finished all, of others what was being written.
+
+        Files and folders whose names are not those of runs belong to somebody else and stay.
+        """
         for path in (self.folder / ".work").glob("*"):
-            id, _, rest = path.name.partition(".")
-            done, partial = self.path(id).exists(), rest not in ("", "lock")
+            match = _WORK.fullmatch(path.name)
+            if match is None:
+                continue
+            id, done, partial = match[1], self.path(match[1]).exists(), match[2] not in (None, ".lock")
             if done or partial:
                 with contextlib.suppress(FileError), self.lock(id) as free:  # where nothing can be written, it stays
                     if free and partial:
@@ -203,9 +234,14 @@ class Store:
         """The records of the runs that raised, by name."""
         found = {}
         for path in sorted((self.folder / ".failed").glob("*.json")):
+            if not _ID.fullmatch(path.stem):
+                continue
             try:
                 found[path.stem] = _unseal(path, _bytes(path))
+                if not isinstance(found[path.stem].get("error"), str):
+                    raise DamagedError(f"{path}: entry 'error' is missing")
             except DamagedError as error:
+                found.pop(path.stem, None)
                 if path.exists():  # else it was tried again just now
                     warnings.warn(f"{error}; left out, the next sweep tries the run again", stacklevel=2)
         return found
@@ -238,18 +274,21 @@ def _unseal(path: Path, data: bytes) -> dict[str, Any]:
     body = data[: match.start()] + b"\n}" if match else b""
     if match is None or hashlib.sha256(body).hexdigest().encode() != match[1]:
         raise DamagedError(f"{path}: does not match its checksum")
-    entries: dict[str, Any] = json.loads(body)
-    return {key: value if key == "run" else decode(value) for key, value in entries.items()}
+    try:
+        entries: dict[str, Any] = json.loads(body)
+        return {key: value if key == "run" else decode(value) for key, value in entries.items()} | {"run": dict(entries["run"])}
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise DamagedError(f"{path}: is no record of a run: {said(error)}") from None
 
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except FileNotFoundError:
         if path.parent.exists():
             raise DamagedError(f"{path}: is missing") from None
         raise FileError(f"{path}: no such file") from None
     except NotADirectoryError:
         raise DamagedError(f"{path.parent}: is not a folder") from None
-    except OSError as error:
-        raise FileError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from noregret.errors import DamagedError
 from noregret.results import Comparison, Outcome, RunResult
 from noregret.store.folder import StoredRun
 from noregret.store.identity import RunKey
@@ -27,7 +28,11 @@ class Group:
 
     def result(self) -> RunResult:
         """All runs as one result, a trial a run; reads and checks the curves."""
-        return collect(self.key, [(run.record, run.curves()) for run in self.runs])
+        parts = [(run.record, run.curves()) for run in self.runs]
+        try:
+            return collect(self.key, parts)
+        except (KeyError, ValueError) as error:  # other notes, another number of constraints
+            raise DamagedError(f"{self.runs[0].path}: does not go with the other runs of {self.label}: {error}") from None
 
 
 def collect(

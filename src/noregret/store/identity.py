@@ -12,14 +12,15 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from noregret.errors import InputError
 from noregret.results import RESULTS_VERSION
+from noregret.store.records import check_entries
 
 #: Hexadecimal digits of the hash that name a run's folder.
 DIGITS = 16
@@ -96,8 +97,21 @@ class RunKey:
 
     @classmethod
     def from_json(cls, entries: Mapping[str, Any]) -> RunKey:
-        """What :meth:`to_json` gave."""
-        return cls(**decode(dict(entries)))
+        """What :meth:`to_json` gave; InputError where an entry is unknown or of another kind."""
+        kinds = get_type_hints(cls)
+        for name in entries:
+            if name not in kinds:
+                raise InputError(f"entry {name!r} of the run is unknown; was it written by a newer version?")
+        given = decode(dict(entries))
+        check_entries(given, {each.name: kinds[each.name] for each in fields(cls) if _needed(each) or each.name in given})
+        key = cls(**given)
+        if key.episodes < 1 or key.record_every < 1:
+            raise InputError(f"episodes is {key.episodes} and record_every {key.record_every}; expected at least 1")
+        return key
+
+
+def _needed(entry: Field[Any]) -> bool:
+    return entry.default is MISSING and entry.default_factory is MISSING
 
 
 def usual_grid(episodes: int) -> int:

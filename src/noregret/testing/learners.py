@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from noregret import learners
 from noregret.kernels.guests import is_guest
 from noregret.kernels.inverse import REFRESH
+from noregret.kernels.numba_private import left_over
 from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy
 from noregret.problems.base import Spec
@@ -126,19 +126,10 @@ def what_is_handed_over_is_left_alone(case: Case) -> None:
 
 def the_loop_frees_what_it_makes(case: Case) -> None:
     """References are not counted in our loop, so an array that a callee made and handed to it would stay for ever."""
-    runtime: Any = import_module("numba.core.runtime")
-    counts, memory = runtime.rtsys.get_allocation_stats, runtime._nrt_python
     episodes = 2 * REFRESH + 50  # visits enough for every exact inversion
     trial = case.trial(episodes, steps=0)
     trial.advance(1)  # compiles
-    memory.memsys_enable_stats()
-    try:
-        before = counts()
-        trial.advance(episodes)
-        after = counts()
-    finally:
-        memory.memsys_disable_stats()
-    kept = (after.alloc - before.alloc) - (after.free - before.free)
+    kept = left_over(lambda: trial.advance(episodes))
     expect(kept == 0, f"{kept} arrays were made in the loop and not freed")
 
 

@@ -1,0 +1,1 @@
+"""Damaged and malicious files for everything that noregret reads, the same ones each time."""

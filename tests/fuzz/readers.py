@@ -1,0 +1,313 @@
+"""For each kind of file that noregret reads: a good one, how it is spoiled, and all that is done with what was read.
+
+To add a kind, add a class with ``prepare`` (a folder is given), ``spoil`` and ``read`` to :data:`READERS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+import noregret as nr
+from noregret.kernels import jit
+from noregret.runs.execute import Settings, execute
+from noregret.store import Checkpoints, RunKey, Store, group, load_runs
+from noregret.store.folder import seal
+from noregret.sweeps import spec
+from tests.fuzz.damage import Rng, packed, pick, spoiled_arrays, spoiled_bytes, spoiled_text, spoiled_value
+
+SMALL = "random:S=3,A=2,H=2"
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """The arrays of a good .npz file."""
+    with np.load(io.BytesIO(data)) as file:
+        return dict(file)
+
+
+def spoiled_json(rng: Rng, letters: Any) -> Any:
+    """An array of the letters of JSON, with another value inside."""
+    try:
+        text = json.dumps(spoiled_value(rng, json.loads(letters.tobytes()))).encode()
+    except RecursionError:
+        text = b"[" * 10_000
+    return np.frombuffer(text, dtype=np.uint8)
+
+
+class Reader:
+    """A kind of file. ``share`` is its part of all cases."""
+
+    share: ClassVar[float] = 1.0
+
+    def prepare(self, folder: Path) -> None:
+        """Make a good file in ``folder``."""
+
+    def spoil(self, rng: Rng) -> None:
+        """Put a spoiled file in its place."""
+
+    def read(self) -> None:
+        """Read the file and use what it says."""
+
+
+class Problem(Reader):
+    """A problem."""
+
+    share = 2.0
+
+    def prepare(self, folder: Path) -> None:
+        self.path = folder / "problem.npz"
+        given = nr.problems.load(SMALL)
+        phi = np.full((3, 2, 2), 0.5)
+        problem = nr.TabularCMDP(given.P, given.r, given.g, given.b, given.mu, features=phi, noise="bernoulli")
+        nr.problems.save(problem, self.path)
+        self.good = self.path.read_bytes()
+        self.arrays = unpacked(self.good)
+
+    def spoil(self, rng: Rng) -> None:
+        raw = rng.random() < 0.4
+        self.path.write_bytes(spoiled_bytes(rng, self.good) if raw else packed(rng, spoiled_arrays(rng, self.arrays)))
+
+    def read(self) -> None:
+        problem = nr.problems.load(str(self.path))
+        assert np.isfinite(problem.P).all() and np.isfinite(problem.r).all() and np.isfinite(problem.b).all()
+
+
+SWEEP = f"""episodes = 20
+record_every = 10
+seeds = 2
+trials = 1
+problems = ["{SMALL}"]
+
+[[learners]]
+name = "uniform"
+preset = "practical"
+
+[[learners]]
+name = "primal-dual-lsvi"
+slater_gap = 0.5
+params = {{ zeta = 0.01 }}
+grid = {{ beta = [0.1, 0.3] }}
+"""
+
+
+class Spec(Reader):
+    """A sweep."""
+
+    share = 0.7
+
+    def prepare(self, folder: Path) -> None:
+        self.path = folder / "sweep.toml"
+        self.path.write_text(SWEEP)
+
+    def spoil(self, rng: Rng) -> None:
+        if rng.random() < 0.2:
+            self.path.write_bytes(spoiled_bytes(rng, SWEEP.encode()))
+        else:
+            self.path.write_bytes(spoiled_text(rng, SWEEP).encode("utf-8", "replace"))
+
+    def read(self) -> None:
+        spec.read(self.path)
+
+
+class StoredRuns(Reader):
+    """Finished and failed runs."""
+
+    share = 2.0
+
+    def prepare(self, folder: Path) -> None:
+        self.store = Store(folder / "runs")
+        for seed in range(2):
+            execute(RunKey(problem=SMALL, learner="uniform", episodes=20, record_every=10, seed=seed), self.store)
+        failed = RunKey(problem=SMALL, learner="uniform", episodes=20, params={"x": 1})
+        self.store.fail(failed, {"error": "went wrong", "traceback": "here"})
+        self.id = self.store.ids()[0]
+        self.files = {path: path.read_bytes() for path in self.store.folder.rglob("*") if path.is_file()}
+        self.curves = self.store.path(self.id) / "curves.npz"
+        self.record = self.store.path(self.id) / "run.json"
+        self.failed = self.store.folder / ".failed" / f"{failed.id}.json"
+
+    def spoil(self, rng: Rng) -> None:
+        for path, data in self.files.items():
+            path.write_bytes(data)
+        kind = rng.random()
+        if kind < 0.2:
+            path = pick(rng, sorted(self.files))
+            path.write_bytes(spoiled_bytes(rng, self.files[path]))
+        elif kind < 0.5:
+            self.resealed(rng, self.record)
+        elif kind < 0.6:
+            self.resealed(rng, self.failed)
+        else:
+            raw = rng.random() < 0.3
+            good = self.files[self.curves]
+            data = spoiled_bytes(rng, good) if raw else packed(rng, spoiled_arrays(rng, unpacked(good)))
+            self.curves.write_bytes(data)
+            record = json.loads(self.files[self.record])
+            del record["sha256"]
+            record["curves"]["sha256"] = hashlib.sha256(data).hexdigest()
+            self.record.write_bytes(seal(record))
+
+    def resealed(self, rng: Rng, path: Path) -> None:
+        """Spoil a record and seal it anew, as a stranger can; its name is made to fit where that can be."""
+        record = json.loads(self.files[path])
+        del record["sha256"]
+        try:
+            path.write_bytes(seal(spoiled_value(rng, record)))
+        except (ValueError, RecursionError, AttributeError):  # what cannot be JSON at all
+            path.write_bytes(b"")
+
+    def read(self) -> None:
+        table = load_runs(self.store.folder)
+        str(table)
+        list(table.rows())
+        for each in group(table.runs):
+            each.result()
+        self.store.failures()
+
+
+class Checkpoint(Reader):
+    """A run that goes on from its checkpoint; resealed, as a stranger can."""
+
+    KEYS: ClassVar[list[RunKey]] = [
+        RunKey(problem=SMALL, learner="uniform", episodes=60, record_every=10),
+        RunKey(problem=SMALL, learner="primal-dual-lsvi", episodes=60, record_every=10),
+    ]
+
+    def prepare(self, folder: Path) -> None:
+        self.store, self.good = Store(folder / "runs"), []
+        for key in self.KEYS:
+            execute(key, Store(folder / "whole"))  # compiles
+            settings = Settings(block_size=20)
+            settings.stop.set()
+            execute(key, self.store, settings)
+            (path,) = self.store.work(key.id).glob("checkpoint-*.bin")
+            self.good.append((path.name, path.read_bytes()))
+        self.key = self.KEYS[0]
+
+    def spoil(self, rng: Rng) -> None:
+        shutil.rmtree(self.store.folder)
+        which = int(rng.integers(len(self.KEYS)))
+        self.key, (name, good) = self.KEYS[which], self.good[which]
+        work = self.store.work(self.key.id)
+        work.mkdir(parents=True)
+        start = good.index(b"\n", good.index(b"\n") + 1) + 1
+        arrays = unpacked(good[start:])
+        if rng.random() < 0.2:
+            (work / name).write_bytes(spoiled_bytes(rng, good))
+            return
+        if rng.random() < 0.4:
+            arrays["meta"] = spoiled_json(rng, arrays["meta"])
+        else:
+            arrays = spoiled_arrays(rng, arrays)
+        payload = packed(rng, arrays)
+        head = good[: good.index(b"\n") + 1]
+        (work / name).write_bytes(head + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
+
+    def read(self) -> None:
+        Checkpoints(self.store.work(self.key.id)).load()
+        outcome = execute(self.key, self.store)
+        assert outcome.status == "done", outcome.error
+        assert np.isfinite(self.store.read(self.key.id).curves()["regret"]).all()
+
+
+class AgentFile(Reader):
+    """An agent that is loaded, acts and learns."""
+
+    share = 2.0
+
+    def prepare(self, folder: Path) -> None:
+        self.path, self.env = folder / "agent.npz", nr.problems.load(SMALL)
+        self.arrays = []
+        for replan in ("always", "doubling"):
+            agent = nr.Agent(self.env, features=nr.features.OneHot(3, 2), episodes=100, replan=replan)
+            agent.learn(12, progress_bar=False).save(self.path)
+            self.arrays.append(unpacked(self.path.read_bytes()))
+        self.good = self.path.read_bytes()
+
+    def spoil(self, rng: Rng) -> None:
+        arrays, kind = dict(pick(rng, self.arrays)), rng.random()
+        if kind < 0.15:
+            self.path.write_bytes(spoiled_bytes(rng, self.good))
+            return
+        if kind < 0.4:
+            arrays["meta"] = spoiled_json(rng, arrays["meta"])
+        else:
+            arrays = spoiled_arrays(rng, arrays)
+        self.path.write_bytes(packed(rng, arrays))
+
+    def read(self) -> None:
+        agent = nr.Agent.load(self.path, env=self.env)
+        for step in range(2):
+            assert np.isfinite(agent.probabilities(0, step)).all(), "probabilities are not finite"
+        agent.learn(2, progress_bar=False)
+        assert np.isfinite(agent.probabilities(1, 0)).all(), "probabilities are not finite after learning"
+
+
+class SavedResult(Reader):
+    """A result that was saved."""
+
+    def prepare(self, folder: Path) -> None:
+        self.path = folder / "result.npz"
+        nr.run(nr.problems.load(SMALL), "uniform", episodes=20, trials=2, record_every=10, progress=False).save(self.path)
+        self.good = self.path.read_bytes()
+        self.arrays = unpacked(self.good)
+
+    def spoil(self, rng: Rng) -> None:
+        arrays, kind = dict(self.arrays), rng.random()
+        if kind < 0.2:
+            self.path.write_bytes(spoiled_bytes(rng, self.good))
+            return
+        if kind < 0.6:
+            arrays["meta"] = spoiled_json(rng, arrays["meta"])
+        else:
+            arrays = spoiled_arrays(rng, arrays)
+        self.path.write_bytes(packed(rng, arrays))
+
+    def read(self) -> None:
+        str(nr.RunResult.load(self.path))
+
+
+class Cache(Reader):
+    """Compiled code that is damaged: found whole, or made again."""
+
+    share = 0.5
+
+    def prepare(self, folder: Path) -> None:
+        self.folder = jit.OwnFolder(folder / "compiled-0000000000000000")
+        self.kernel = self.fresh()
+        assert self.kernel(np.arange(4.0)) == 6.0
+        (self.path,) = self.folder.path.glob("*.code")
+        self.good = self.path.read_bytes()
+
+    def fresh(self) -> Any:
+        """The kernel, not compiled yet."""
+
+        def total(x: Any) -> Any:
+            return x.sum()
+
+        total.__module__ = "noregret.invented"
+        before, jit.code_folder = jit.code_folder, lambda: self.folder
+        try:
+            return jit.jit(total)
+        finally:
+            jit.code_folder = before
+
+    def spoil(self, rng: Rng) -> None:
+        self.path.write_bytes(self.good if rng.random() < 0.05 else spoiled_bytes(rng, self.good))
+
+    def read(self) -> None:
+        kernel, signature = self.fresh(), self.kernel.signatures[0]
+        found = kernel._cache.load_overload(signature, kernel.targetctx)
+        assert (found is not None) == (self.path.read_bytes() == self.good)
+
+
+READERS: dict[str, type[Reader]] = {
+    "problem": Problem, "spec": Spec, "store": StoredRuns, "checkpoint": Checkpoint, "agent": AgentFile, "result": SavedResult,
+    "cache": Cache,
+}  # fmt: skip
