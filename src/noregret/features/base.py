@@ -1,13 +1,13 @@
 r"""What a feature map is: φ(x,a) ∈ R^d of any state x, in one of two shapes.
 
 - *joint*: φ(x,a) is any function of state and action. A state is kept as A rows of d numbers.
-- *lifted*: φ(x,a) = e_a ⊗ ψ(x), a copy of ψ(x) ∈ R^p in the block of action a. A state is kept as one row of p numbers, and
-  Λ falls into A blocks of p × p, so everything costs A times less than with a joint map of the same d = A·p.
+- *lifted*: φ(x,a) = e_a ⊗ ψ(x), a copy of ψ(x) ∈ R^p in the block of action a. A state is kept as one row of p numbers. The
+  Gram matrix Λ falls into A blocks of p × p, so everything costs A times less than with a joint map of the same d = A·p.
 
-Both are R rows of p numbers a state and B blocks: action a reads row min(a, R-1) and owns block min(a, B-1), with (R,B) =
-(A,1) or (1,A). The regret bounds need ‖φ‖ ≤ 1, so features are divided by one number, a bound on their norm that is proven for
-the map or given by the user; never row by row, which would bend them. What a map returns is checked each time: shape, finite
-numbers, and the bound.
+Both shapes have R rows of p numbers for each state, and B blocks. Action a reads row min(a, R-1) and owns block min(a, B-1).
+A joint map has (R,B) = (A,1), a lifted one (1,A). The regret bounds need ‖φ‖ ≤ 1. So all features are divided by one number, a
+bound on their norm: proven for the map, or given by the user. Dividing each row by its own norm would make other functions of
+them. Each answer of a map is checked: its shape, that its numbers are finite, and the bound.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError, shown
-from noregret.problems.base import TOLERANCE, Array
 from noregret.problems.checks import integer
+from noregret.problems.validation import TOLERANCE, Array, first
 
 
 class FeatureMap:
-    """Base of all feature maps. A subclass gives ``_raw(states)`` (n, rows, width), before the division by ``bound``.
+    """Base of all feature maps. A subclass defines ``_raw(states)`` (n, rows, width), before the division by ``bound``.
 
     Args:
         n_actions: A.
@@ -48,7 +48,17 @@ class FeatureMap:
         raise TypeError(f"{type(self).__name__} does not say what its features are: _raw(states) is missing")
 
     def encode(self, states: ArrayLike) -> Array:
-        """The rows that are kept of each of n states, (n, rows, width), scaled; refused if they break the map's promise."""
+        """Compute the rows that are kept of each of n states, divided by the bound.
+
+        Args:
+            states: n states, along the first axis.
+
+        Returns:
+            (n, rows, width).
+
+        Raises:
+            InputError: the map gave another shape, a number that is not finite, or a norm above its bound.
+        """
         batch = np.asarray(states)
         raw = np.asarray(self._raw(batch), dtype=np.float64)
         if raw.shape != (len(batch), self.rows, self.width):
@@ -56,11 +66,10 @@ class FeatureMap:
         scaled: Array = raw / self.bound
         squares = np.einsum("nrp,nrp->nr", scaled, scaled)
         if not (squares <= (1.0 + TOLERANCE) ** 2).all():  # also refuses what is not a number
-            finite = np.isfinite(raw)
-            if not finite.all():
-                n, r, i = (int(j) for j in np.argwhere(~finite)[0])
+            if not np.isfinite(raw).all():
+                n, r, i = first(~np.isfinite(raw))
                 raise InputError(f"feature {i} of state {show(batch[n])} is {raw[n, r, i]}; expected a finite number")
-            n, r = (int(j) for j in np.argwhere(squares > (1.0 + TOLERANCE) ** 2)[0])
+            n, r = first(squares > (1.0 + TOLERANCE) ** 2)
             raise InputError(
                 f"features of state {show(batch[n])} have norm {self.bound * math.sqrt(squares[n, r]):.6g}; "
                 f"expected at most the bound {self.bound:.6g}"
@@ -68,17 +77,21 @@ class FeatureMap:
         return scaled
 
     def phi(self, states: ArrayLike) -> Array:
-        """φ(x,a) of each of n states and all actions, (n, A, d)."""
+        """Compute φ(x,a) of each of n states and all actions, (n, A, d).
+
+        >>> import noregret as nr
+        >>> nr.features.Fourier(low=[0.0], high=[1.0], n_actions=2, order=1).phi([[0.0]]).round(3).tolist()
+        [[[0.707, 0.707, 0.0, 0.0], [0.0, 0.0, 0.707, 0.707]]]
+        """
         kept = self.encode(states)
-        if self.rows > 1 or self.n_actions == 1:
+        if self.rows > 1:
             return kept
         out = np.zeros((len(kept), self.n_actions, self.n_actions, self.width))
-        for a in range(self.n_actions):
-            out[:, a, a] = kept[:, 0]
+        out[:, range(self.n_actions), range(self.n_actions)] = kept
         return out.reshape(len(kept), self.n_actions, self.dimension)
 
     def describe(self) -> str:
-        """One line for tables and saved files."""
+        """Say in one line what the map is, for tables and saved files."""
         kind = "joint" if self.blocks == 1 else f"e_a ⊗ ψ, ψ in R^{self.width}"
         return f"{type(self).__name__}, d={self.dimension} ({kind}), norms at most {self.bound:.6g} before scaling"
 
@@ -88,7 +101,14 @@ class FeatureMap:
 
 
 class Joint(FeatureMap):
-    """φ(x,a) from a function of a batch of states, (n, ...) ↦ (n, A, d), whose rows have norms at most ``bound``."""
+    """φ(x,a) from a function of the user's.
+
+    Args:
+        function: from a batch of states (n, ...) to features (n, A, d).
+        n_actions: A.
+        dimension: d.
+        bound: an upper bound on ‖φ(x,a)‖.
+    """
 
     def __init__(self, function: Callable[[Any], ArrayLike], *, n_actions: int, dimension: int, bound: float | None = None):
         super().__init__(n_actions=n_actions, rows=n_actions, width=dimension, bound=given_bound("Joint", bound))
@@ -99,7 +119,14 @@ class Joint(FeatureMap):
 
 
 class Lifted(FeatureMap):
-    """φ(x,a) = e_a ⊗ ψ(x) from a function of a batch of states, (n, ...) ↦ (n, p), with ‖ψ‖ at most ``bound``."""
+    """φ(x,a) = e_a ⊗ ψ(x) from a function ψ of the user's.
+
+    Args:
+        function: ψ, from a batch of states (n, ...) to (n, p).
+        n_actions: A.
+        width: p.
+        bound: an upper bound on ‖ψ(x)‖.
+    """
 
     def __init__(self, function: Callable[[Any], ArrayLike], *, n_actions: int, width: int, bound: float | None = None):
         super().__init__(n_actions=n_actions, rows=1, width=width, bound=given_bound("Lifted", bound))
@@ -113,18 +140,17 @@ class Lifted(FeatureMap):
 
 
 def check_bound(bound: Any) -> float:
-    """A bound on norms: a positive finite number."""
+    """Check that a bound on norms is a positive finite number, and return it."""
     try:
-        value = float(bound)
+        if 0.0 < (value := float(bound)) < math.inf:
+            return value
     except (TypeError, ValueError):
-        raise InputError(f"bound is {bound!r}; expected a positive number") from None
-    if not (math.isfinite(value) and value > 0.0):
-        raise InputError(f"bound is {bound!r}; expected a positive number")
-    return value
+        pass
+    raise InputError(f"bound is {bound!r}; expected a positive number")
 
 
 def given_bound(what: str, bound: float | None) -> float:
-    """The user's bound; there is no other for a function nobody has looked into."""
+    """Check the user's bound, which is needed: no bound is proven for a function of the user's."""
     if bound is None:
         raise InputError(
             f"{what} features need bound=: no bound on their norm is proven, and ‖φ‖ ≤ 1 is needed; expected a number"
@@ -133,5 +159,5 @@ def given_bound(what: str, bound: float | None) -> float:
 
 
 def show(state: Any) -> str:
-    """A state in an error message, in one short line."""
+    """Write a state for an error message, in one short line."""
     return shown(np.asarray(state).tolist())

@@ -2,7 +2,7 @@ r"""Maps whose bound is proven: one-hot, table, tile coding, Fourier.
 
 - :class:`OneHot`: ψ(x) = e_x on states 0..S-1; norm 1.
 - :class:`Table`: any table φ (S,A,d) with norms at most 1.
-- :class:`TileCoding`: T shifted grids over a box, ψ says in which tile of each grid x lies: T ones, so the norm is √T.
+- :class:`TileCoding`: T shifted grids over a box. ψ is 1 at the tile of each grid that holds x: T ones, so the norm is √T.
 - :class:`Fourier`: ψ_c(x) = cos(π c·z) for all c in {0..n}^D, with z ∈ [0,1]^D the place of x in its box (Konidaris, Osentoski,
   Thomas, AAAI 2011); each of the p entries is at most 1, so the norm is at most √p.
 
@@ -20,12 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError
 from noregret.features.base import FeatureMap, show
-from noregret.problems.base import Array, check_features
 from noregret.problems.checks import integer
+from noregret.problems.validation import Array, check_features, first
 
 
 class OneHot(FeatureMap):
-    """ψ(x) = e_x for states 0..S-1, lifted to actions: the tabular algorithm."""
+    """ψ(x) = e_x for states 0..S-1, lifted to actions. With this map the linear algorithm is the tabular one.
+
+    >>> OneHot(n_states=3, n_actions=2)
+    <OneHot, d=6 (e_a ⊗ ψ, ψ in R^3), norms at most 1 before scaling>
+    """
 
     def __init__(self, n_states: int, n_actions: int) -> None:
         super().__init__(n_actions=n_actions, rows=1, width=integer("n_states", n_states, 1), bound=1.0)
@@ -67,7 +71,7 @@ class _Box(FeatureMap):
         if x.shape[1] != len(self.low):
             raise InputError(f"state {show(states[0])} has {x.shape[1]} numbers; expected {len(self.low)}")
         if not np.isfinite(x).all():
-            n, i = (int(j) for j in np.argwhere(~np.isfinite(x))[0])
+            n, i = first(~np.isfinite(x))
             raise InputError(f"entry {i} of state {show(states[n])} is {x[n, i]}; expected a finite number")
         return np.clip((x - self.low) / (self.high - self.low), 0.0, 1.0)
 
@@ -81,6 +85,9 @@ class TileCoding(_Box):
         n_actions: A.
         tiles: n, tiles a side of a grid.
         tilings: T, how many grids; grid t is shifted by the share (2i+1)·t/T mod 1 of a tile along axis i.
+
+    >>> TileCoding(low=[0.0], high=[1.0], n_actions=2, tiles=2, tilings=1).encode([[0.1], [0.9]]).tolist()
+    [[[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]]]
     """
 
     def __init__(self, low: ArrayLike, high: ArrayLike, *, n_actions: int, tiles: int = 8, tilings: int = 8) -> None:
@@ -91,12 +98,9 @@ class TileCoding(_Box):
 
     def _raw(self, states: NDArray[Any]) -> Array:
         z = self._places(states)
-        side = self.tiles + 1
         tile = np.minimum((z[:, None] * self.tiles + self.shift).astype(np.int64), self.tiles)  # (n,T,D)
-        index = np.zeros(tile.shape[:2], dtype=np.int64)
-        for i in range(tile.shape[2]):
-            index = index * side + tile[:, :, i]
-        index += np.arange(self.tilings) * side ** tile.shape[2]
+        grids = (self.tilings, *[self.tiles + 1] * tile.shape[2])
+        index = np.ravel_multi_index((np.arange(self.tilings), *np.moveaxis(tile, 2, 0)), grids)
         out = np.zeros((len(z), 1, self.width))
         out[np.arange(len(z))[:, None], 0, index] = 1.0
         return out
@@ -110,6 +114,9 @@ class Fourier(_Box):
         high: (D,) upper corner.
         n_actions: A.
         order: the highest frequency of each axis; there are (order+1)^D features.
+
+    >>> Fourier(low=[0.0], high=[2.0], n_actions=2, order=1).encode([[0.0], [2.0]]).round(3).tolist()
+    [[[0.707, 0.707]], [[0.707, -0.707]]]
     """
 
     def __init__(self, low: ArrayLike, high: ArrayLike, *, n_actions: int, order: int = 3) -> None:
@@ -123,7 +130,11 @@ class Fourier(_Box):
 
 
 def box(low: ArrayLike, high: ArrayLike) -> tuple[Array, Array]:
-    """The corners of a box, as vectors; refused unless it has a positive finite extent along every axis."""
+    """Check the corners of a box, and return them as vectors.
+
+    Raises:
+        InputError: the corners have different lengths, or ``low`` is not below ``high`` along some axis.
+    """
     a, b = (np.atleast_1d(np.asarray(v, dtype=np.float64)).ravel() for v in (low, high))
     if a.shape != b.shape or not len(a):
         raise InputError(f"low and high have {len(a)} and {len(b)} numbers; expected the same, at least 1")

@@ -8,12 +8,16 @@ from noregret.problems.base import Array, TabularCMDP
 
 
 def one_hot(S: int, A: int) -> Array:
-    """φ(x,a) = e_{x,a}: the table (S, A, S·A) with which the linear algorithm is the tabular one."""
+    """Make the table φ(x,a) = e_{x,a}, (S, A, S·A). With these features the linear algorithm is the tabular one.
+
+    >>> one_hot(1, 2).tolist()
+    [[[1.0, 0.0], [0.0, 1.0]]]
+    """
     return np.eye(S * A).reshape(S, A, S * A)
 
 
 def is_one_hot(phi: Array) -> bool:
-    """Whether a table is exactly :func:`one_hot`; then Λ is diagonal and counts do."""
+    """Tell whether a table is exactly :func:`one_hot`. The Gram matrix Λ is then diagonal: it only counts visits."""
     S, A, d = phi.shape
     return d == S * A and bool((phi.reshape(S * A, d) == np.eye(d)).all())
 

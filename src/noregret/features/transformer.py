@@ -32,8 +32,8 @@ class Transformer(FeatureMap):
         n_actions: A.
         sample: (n, D) states to fit on; ``noregret.gym.sample_states`` collects some from an environment.
         bound: on the norm of what ``transform`` returns; needed unless :func:`proven_bound` knows one.
-        probe: (n, D) states to count the features of, for one that does not say how many numbers it takes (those that need
-            no fit do not); nothing is fitted on them.
+        probe: (n, D) states to count the features with, for a transformer that does not say how many numbers it takes (one
+            that needs no fit does not). Nothing is fitted on these states.
     """
 
     def __init__(
@@ -85,9 +85,14 @@ class Transformer(FeatureMap):
 
 
 def proven_bound(transformer: Any, columns: int | None = None) -> float | None:
-    """A bound on ‖transform(x)‖ over all x that the transformer accepts, or None where none is proven.
+    """Find a proven bound on ‖transform(x)‖ over all x that the transformer accepts.
 
-    ``columns`` is how many numbers x has, for a transformer that does not say.
+    Args:
+        transformer: of scikit-learn.
+        columns: how many numbers x has, for a transformer that does not say.
+
+    Returns:
+        The bound, or None where none is proven.
     """
     name = _name(transformer)
     if name == "RBFSampler":
@@ -107,9 +112,7 @@ def proven_bound(transformer: Any, columns: int | None = None) -> float | None:
     columns = getattr(transformer, "n_features_in_", columns)
     if columns is None:
         return None
-    if name == "OneHotEncoder" or (name == "KBinsDiscretizer" and transformer.encode.startswith("onehot")):
-        return math.sqrt(columns)
-    if name == "Normalizer":
+    if name in ("OneHotEncoder", "Normalizer") or (name == "KBinsDiscretizer" and transformer.encode.startswith("onehot")):
         return math.sqrt(columns)
     if name == "MinMaxScaler" and transformer.clip:
         return math.sqrt(columns) * max(abs(float(end)) for end in transformer.feature_range)
@@ -117,7 +120,7 @@ def proven_bound(transformer: Any, columns: int | None = None) -> float | None:
 
 
 def is_fitted(transformer: Any) -> bool:
-    """Whether a transformer can transform already; a pipeline, if all its steps can."""
+    """Tell whether a transformer can transform already; a pipeline can if all its steps can."""
     steps = [step for _, step in getattr(transformer, "steps", ()) if hasattr(step, "transform")]
     if steps:
         return all(is_fitted(step) for step in steps)
@@ -131,7 +134,7 @@ def is_fitted(transformer: Any) -> bool:
     except NotFittedError:
         return False
     except TypeError:  # no scikit-learn estimator
-        return True
+        pass
     return True
 
 

@@ -1,7 +1,7 @@
 """The oracle knows the truth: the optimum, its dual and Slater gap, the exact value of any policy. Learners never import it.
 
-``of(problem)`` chooses the oracle for a kind of problem, here and nowhere else; what it gives has ``solve``, ``evaluate``
-and ``starts``. A new kind of problem needs an :class:`~noregret.oracle.base.Oracle` of its own and a line in ``ORACLES``.
+``of(problem)`` chooses the oracle for a kind of problem, here and nowhere else. Every oracle has ``solve``, ``evaluate`` and
+``starts``. A new kind of problem needs an :class:`~noregret.oracle.base.Oracle` of its own and a line in ``ORACLES``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,7 @@ from noregret.errors import InputError
 from noregret.oracle.base import Optimum, Oracle, tightened_value
 from noregret.oracle.quadrature import GridOracle, LinearOptimum
 from noregret.oracle.starts import PerStart, Starts
-from noregret.oracle.tables import (
-    TableOptimum,
-    TableOracle,
-    greedy,
-    occupancy,
-    per_start,
-    reachable,
-    safest,
-    slater_gap,
-)
+from noregret.oracle.tables import TableOptimum, TableOracle, greedy, occupancy, per_start, reachable, safest, slater_gap
 from noregret.problems.base import Array, TabularCMDP
 from noregret.problems.linear_continuous import LinearCMDP
 
@@ -55,11 +46,17 @@ def of(problem: TabularCMDP) -> TableOracle: ...
 @overload
 def of(problem: LinearCMDP, *, cells: int | None = None) -> GridOracle: ...
 def of(problem: TabularCMDP | LinearCMDP, **options: Any) -> Oracle[Any]:
-    """The oracle of a problem.
+    """Choose the oracle that knows the truth about a problem.
 
     Args:
         problem: the world.
-        options: of the kind: ``cells`` along each axis of the grid, for states in R^D.
+        options: for states in R^D, ``cells``: how many cells of the grid lie along each axis.
+
+    Returns:
+        An oracle with ``solve``, ``evaluate`` and ``starts``.
+
+    Raises:
+        InputError: ``problem`` is of no known kind.
     """
     for kind in type(problem).__mro__:
         if kind in ORACLES:
@@ -73,15 +70,15 @@ def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> TableOptimu
 @overload
 def solve(problem: LinearCMDP, tighten: float | ArrayLike = 0.0) -> LinearOptimum: ...
 def solve(problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0) -> Optimum:
-    """The exact optimum under the thresholds b + ``tighten``.
+    """Find the best policy under the constraints, its value, an optimal dual and the Slater gap.
 
     Args:
-        problem: the world; a linear CMDP on R^D is solved by quadrature (:mod:`noregret.oracle.quadrature`).
-        tighten: ζ ≥ 0, one number or one per constraint.
+        problem: the world. A linear CMDP on R^D is solved by quadrature (:mod:`noregret.oracle.quadrature`).
+        tighten: how much is added to the thresholds b: ζ ≥ 0, one number or one per constraint.
 
     Returns:
-        The :class:`Optimum`, always finite. Its ``slater_gap`` belongs to the original b; that of the tightened problem is
-        smaller by ζ if ζ is one number.
+        The :class:`Optimum`, always finite. Its ``slater_gap`` belongs to the original b. The Slater gap of the tightened
+        problem is smaller by ζ if ζ is one number.
 
     Raises:
         InfeasibleError: no policy meets the constraints, or ``tighten`` is beyond the Slater gap.
@@ -89,10 +86,29 @@ def solve(problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0) -
 
     Warns:
         UserWarning: a constraint is met by every policy.
+
+    >>> import noregret as nr
+    >>> nr.solve(nr.problems.load("job-scheduling"))
+    <TableOptimum: value 9.05882, dual [0.235294], Slater gap 0.499791>
     """
     return of(problem).solve(tighten)
 
 
 def evaluate(problem: TabularCMDP | LinearCMDP, policy: Any) -> tuple[float, Array]:
-    """The exact V_r and V_g (m,) of any policy (H,S,A), from the start distribution; on R^D by quadrature, of a plan."""
+    """Compute the exact values of a policy from the start.
+
+    Args:
+        problem: the world.
+        policy: a table (H,S,A) of probabilities for finitely many states. On R^D a learner's plan, or a function from
+            (step, states (n,D)) to probabilities (n,A).
+
+    Returns:
+        The total reward V_r and the total utilities V_g (m,), both in expectation.
+
+    >>> import noregret as nr
+    >>> problem = nr.problems.load("job-scheduling")
+    >>> reward, utilities = nr.evaluate(problem, nr.solve(problem).policy)
+    >>> round(reward, 6), utilities.round(6).tolist()
+    (9.058824, [4.0])
+    """
     return of(problem).evaluate(policy)

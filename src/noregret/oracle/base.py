@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from noregret.errors import InfeasibleError, InputError, OracleError
 from noregret.oracle.columns import Mixture, Pool, Pricing
-from noregret.problems.base import Array
+from noregret.problems.validation import Array, floats, read_only
 
 #: How closely primal, dual and evaluation must agree; relative to the sum of the duals where that exceeds 1.
 AGREEMENT = 1e-8
@@ -27,10 +27,15 @@ NO_ROOM, RELAX = 1e-10, 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Optimum:
-    """What is best under constraints: the value V*, an optimal dual (not unique where V* has a kink in b), the Slater gap.
+    """What is best under constraints.
+
+    Args:
+        value: V*, the largest reward under the constraints.
+        dual: (m,) an optimal dual: what one unit of each threshold costs in reward. Where V* has a kink in b, several are.
+        slater_gap: by how much some policy exceeds all thresholds at once.
 
     Raises:
-        OracleError: one of them is not finite.
+        OracleError: one of the three is not finite.
     """
 
     value: float
@@ -38,9 +43,7 @@ class Optimum:
     slater_gap: float
 
     def __post_init__(self) -> None:
-        for array in vars(self).values():
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
+        read_only(self)
         for name in ("value", "dual", "slater_gap"):
             if not np.isfinite(getattr(self, name)).all():
                 raise OracleError(f"the {name} of the optimum is {getattr(self, name)}; expected finite numbers")
@@ -55,7 +58,7 @@ class Optimum:
 class Solution(Optimum):
     """An optimum with the thresholds it is for, b + ``tighten``, and the utilities ``V_g`` (m,) of the best mixture.
 
-    ``slater_gap`` is that of the problem's own b, also when tightened.
+    ``slater_gap`` belongs to the problem's own b, also where ``tighten`` is above 0.
     """
 
     V_g: Array
@@ -67,49 +70,56 @@ S = TypeVar("S", bound=Solution)
 
 
 class Solver(Protocol):
-    """Anything that knows V* under thresholds b + ``tighten``."""
+    """Anything that knows V* under the thresholds b + ``tighten``."""
 
     def solve(self, tighten: float = 0.0) -> Optimum:
-        """The optimum."""
+        """Find the optimum under the thresholds b + ``tighten``."""
 
 
 class Oracle(Pricing, Generic[S]):
-    """The truth about ``problem``; a kind of problem says how policies are priced, mixed and evaluated."""
+    """The truth about ``problem``. Each kind of problem says how its policies are priced, mixed and evaluated."""
 
     @abstractmethod
     def evaluate(self, policy: Any) -> tuple[float, Array]:
-        """The exact V_r and V_g (m,) of a policy from the start."""
+        """Compute the exact V_r and V_g (m,) of a policy from the start."""
 
     @abstractmethod
     def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[Any, ...]]:
-        """V_r and V_g (m,) of a mixture, and what the kind's solution holds beside."""
+        """Compute V_r and V_g (m,) of a mixture, and the further fields of this kind's solution."""
 
     @abstractmethod
     def solution(self, *fields: Any) -> S:
-        """The kind's own solution."""
+        """Make a solution of this kind from its fields."""
 
     @abstractmethod
     def why_infeasible(self, pool: Pool, zeta: Array, gap: float, room: float) -> str:
-        """A sentence about constraints that no policy meets: they miss by -``room``."""
+        """Say in a sentence why no policy meets the constraints.
+
+        Args:
+            pool: the policies found so far.
+            zeta: (m,) what was added to the thresholds.
+            gap: the Slater gap of the problem's own thresholds.
+            room: the worst slack that any policy has at b + ``zeta``; negative.
+        """
 
     def gap(self, pool: Pool, b: Array) -> float:
-        """The Slater gap of the thresholds b, by policies that are added to ``pool``."""
+        """Compute the Slater gap of the thresholds b; the policies that this needs are added to ``pool``."""
         return pool.slater_gap(b)
 
     def pool_for_reward(self, pool: Pool, b: Array) -> Pool:
-        """A pool of which some mixture meets b, as some mixture of ``pool`` does."""
+        """Choose the pool to maximise the reward with: some mixture of it meets b, if some mixture of ``pool`` does."""
         return pool
 
     def look(self, pool: Pool, zeta: Array) -> None:
         """Warn of what is odd in a feasible problem."""
 
     def starts(self, given: Any) -> Any:
-        """The starts that ``given`` means; None for the problem's own."""
+        """Turn the user's ``starts`` into first states of episodes; None means the problem's own start."""
         if given is not None:
             raise InputError(f"starts is {given!r}; {self.problem.name} draws its own start: expected None")
 
     def solve(self, tighten: float | ArrayLike = 0.0) -> S:
-        """The optimum under the thresholds b + ``tighten``, checked; see :func:`noregret.oracle.solve`."""
+        """Find the optimum under the thresholds b + ``tighten`` and check it; see :func:`noregret.oracle.solve`."""
         problem = self.problem
         zeta = _tightening(tighten, problem.n_constraints)
         b = problem.b + zeta
@@ -140,17 +150,20 @@ class Oracle(Pricing, Generic[S]):
 
 
 def with_room(b: Array, room: float) -> Array:
-    """The thresholds for the master, whose slack is at most ``room``: lowered a little where there is none."""
+    """Lower the thresholds b a little for the master program if their largest slack, ``room``, is about 0."""
     return b if room >= NO_ROOM else b + (min(room, 0.0) - RELAX)
 
 
 def tightened_value(truth: Solver, optimum: Optimum, zeta: float) -> float:
-    """V*(b+ζ); nan when ζ is beyond the Slater gap, so that no policy meets the tightened problem.
+    """Compute V*(b+ζ), the best value under thresholds that are raised by ζ.
 
     Args:
         truth: the oracle of the problem, or its :class:`~noregret.oracle.starts.Starts`.
-        optimum: what it found for ζ = 0.
+        optimum: what ``truth`` found for ζ = 0.
         zeta: ζ ≥ 0.
+
+    Returns:
+        The value; nan when ζ is beyond the Slater gap, so that no policy meets the tightened problem.
     """
     if zeta == 0.0:
         return optimum.value
@@ -158,14 +171,9 @@ def tightened_value(truth: Solver, optimum: Optimum, zeta: float) -> float:
 
 
 def _tightening(tighten: float | ArrayLike, m: int) -> Array:
-    try:
-        zeta = np.array(tighten, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"tighten is not a number for each constraint: {error}") from None
+    zeta = floats("tighten", tighten)
     if zeta.shape not in ((), (m,)):
         raise InputError(f"tighten has shape {zeta.shape}; expected a number or ({m},), one for each constraint")
-    if not (np.isfinite(zeta) & (zeta >= 0.0)).all():
-        raise InputError(
-            f"tighten is {zeta.tolist()}; expected finite numbers, at least 0 (to loosen, replace the problem's b)"
-        )
+    if (zeta < 0.0).any():
+        raise InputError(f"tighten is {zeta.tolist()}; expected numbers, at least 0 (to loosen, replace the problem's b)")
     return np.array(np.broadcast_to(zeta, (m,)))

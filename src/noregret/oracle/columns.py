@@ -31,7 +31,7 @@ MAX_ROUNDS = 5000
 
 
 class Pricing(Protocol):
-    """What column generation asks of a kind of problem. What stands for a policy is the kind's own: any array that tells it."""
+    """What column generation asks of a kind of problem. Each kind writes its policies as arrays in its own way."""
 
     problem: Any  # its name and horizon are used
     #: Whether a second price costs little, so that the swings of the dual are damped.
@@ -41,11 +41,21 @@ class Pricing(Protocol):
 
     @abstractmethod
     def first(self, reward: float) -> tuple[NDArray[Any], Array]:
-        """The policies to begin with, and their (V_r, V_g) (n,1+m): the best for the reward, for each utility, then any."""
+        """Give the policies to begin with, and their values (V_r, V_g) as rows (n,1+m).
+
+        The first policy is the best for the reward. The next m are the best for one utility each. Any others may follow.
+        """
 
     @abstractmethod
     def best(self, prices: Array) -> tuple[NDArray[Any], Array]:
-        """For each row of ``prices`` (n,1+m) a policy that maximises its sum of (V_r, V_g); and these values (n,1+m)."""
+        """Find the best policy for each row of prices.
+
+        Args:
+            prices: (n,1+m) the worth of the reward and of each utility.
+
+        Returns:
+            n policies that maximise their row's sum of priced (V_r, V_g), and these values (n,1+m) without prices.
+        """
 
 
 class Mixture(NamedTuple):
@@ -57,7 +67,12 @@ class Mixture(NamedTuple):
 
 
 class Pool:
-    """The policies found so far: ``policies[k]`` with ``values[k]`` = (V_r, V_g). ``reward`` is 0 for the Slater gap."""
+    """The policies found so far: ``policies[k]`` has the values ``values[k]`` = (V_r, V_g).
+
+    Args:
+        pricing: the kind of problem.
+        reward: the price of the reward, 1; or 0 where the worst slack is maximised, for the Slater gap.
+    """
 
     def __init__(self, pricing: Pricing, reward: float = 0.0) -> None:
         self.pricing = pricing
@@ -66,7 +81,7 @@ class Pool:
         self.seen = {policy.tobytes() for policy in policies}
 
     def add(self, policies: NDArray[Any], values: Array) -> bool:
-        """Keep the policies that are new; say whether there were any."""
+        """Keep those policies that the pool does not have yet, and tell whether there were any."""
         new = [k for k, policy in enumerate(policies) if policy.tobytes() not in self.seen]
         self.seen |= {policies[k].tobytes() for k in new}
         self.policies += [policies[k] for k in new]
@@ -74,23 +89,28 @@ class Pool:
         return bool(new)
 
     def slack(self, b: Array) -> float:
-        """The worst slack V_g - b of the best mixture of the policies found so far."""
-        weights, _, _ = _master(self.values, b, 0.0)
-        return float((weights @ self.values[:, 1:] - b).min())
+        """Compute the worst slack V_g - b of the best mixture of the policies found so far."""
+        return self._worst(_master(self.values, b, 0.0)[0], b)
 
     def slater_gap(self, b: Array) -> float:
-        """max_π min_i (V_{g_i} - b_i)."""
-        if len(b) == 1:
-            return float(self.values[1, 1] - b[0])
-        weights = self.generate(b, reward=0.0).weights
+        """Compute max_π min_i (V_{g_i} - b_i), by policies that are added to the pool."""
+        return float(self.values[1, 1] - b[0]) if len(b) == 1 else self._worst(self.generate(b, reward=0.0).weights, b)
+
+    def _worst(self, weights: Array, b: Array) -> float:
         return float((weights @ self.values[:, 1:] - b).min())
 
     def generate(self, b: Array, reward: float) -> Mixture:
         """Add policies until the best mixture is optimal, and return it.
 
-        With ``reward`` = 1 the mixture maximises V_r subject to V_g ≥ b, which some mixture of the pool must meet; with 0 it
-        maximises the worst slack. Damping prices, beside the master's dual Y, a point half-way to the best dual so far: column
-        generation is known for swings of Y.
+        The master's dual Y is known to swing. Where prices cost little, a second policy is therefore found in each round: for
+        the prices half-way between Y and the best dual so far.
+
+        Args:
+            b: (m,) thresholds.
+            reward: 1 to maximise V_r subject to V_g ≥ b, which some mixture of the pool must meet; 0 for the worst slack.
+
+        Raises:
+            OracleError: bound and master did not meet within ``MAX_ROUNDS`` rounds.
         """
         problem, damped = self.pricing.problem, self.pricing.damped
         best, best_bound = np.zeros(len(b)), np.inf

@@ -15,9 +15,20 @@ SCALE = 1e4
 
 
 def master(values: Array, b: Array, reward: float) -> tuple[Array, Array, float]:
-    """The best mixture of known policies: its weights, the dual (m,) and its value.
+    """Find the best mixture of known policies by linear programming.
 
     The variables are the weights and t, which is 0 when the reward is maximised and the worst slack otherwise.
+
+    Args:
+        values: (K,1+m) the values (V_r, V_g) of each policy.
+        b: (m,) thresholds.
+        reward: 1 to maximise V_r subject to V_g ≥ b, 0 to maximise the worst slack.
+
+    Returns:
+        The weights (K,) of the mixture, the dual (m,) and the value that is maximised.
+
+    Raises:
+        OracleError: HiGHS found no solution.
     """
     with held():  # its compiled parts make an ImportError of a Ctrl-C
         from scipy.optimize import linprog  # a quarter of a second, so not at import

@@ -38,7 +38,7 @@ class LinearOptimum(Solution):
 
 
 class GridOracle(Oracle[LinearOptimum]):
-    """On a grid of ``cells`` along each axis. What stands for a policy are the prices that it is greedy for."""
+    """The oracle on a grid of ``cells`` along each axis. A policy is written as the prices that it is greedy for."""
 
     problem: LinearCMDP
     damped, enough, solution = False, 1e-10, LinearOptimum
@@ -47,38 +47,45 @@ class GridOracle(Oracle[LinearOptimum]):
         self.problem, self.grid = problem, quadrature(problem, cells)
 
     def first(self, reward: float) -> tuple[Array, Array]:
-        """The best for the reward, for each utility, and for the sum of all that matter."""
+        """Give the best policies for the reward, for each utility, and for the sum of all values that have a price."""
         m = self.problem.n_constraints
         return self.best(np.concatenate([np.eye(1 + m), [[reward, *np.ones(m)]]]))
 
     def best(self, prices: Array) -> tuple[Array, Array]:
-        """One backward induction for each row of prices."""
+        """Find the best policy for each row of prices, by one backward induction each."""
         return prices, np.stack([self.grid.greedy(price)[0] for price in prices])
 
     def gap(self, pool: Pool, b: Array) -> float:
-        """As the master has it."""
+        """Compute the Slater gap as the value of the master program."""
         return pool.generate(b, reward=0.0).value
 
     def pool_for_reward(self, pool: Pool, b: Array) -> Pool:
-        """A pool of its own, for a small master; with the policies of ``pool`` where it cannot meet b without them."""
+        """Begin a new pool, for a small master; the policies of ``pool`` are added only if b cannot be met without them."""
         own = Pool(self, reward=1.0)
         if own.slack(b) < 0.0:
             own.add(np.stack(pool.policies), pool.values)
         return own
 
     def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[Any, ...]]:
-        """The values of the policies are exact on the grid, and so are those of the mixture."""
+        """Mix values that are exact on the grid, so the mixture's values are exact there too."""
         keep = found.weights > 0.0
         weights = found.weights[keep]
         return found.value, (weights @ pool.values[keep])[1:], (weights, np.stack(pool.policies)[keep], self.grid.cells)
 
     def why_infeasible(self, pool: Pool, zeta: Array, gap: float, room: float) -> str:
-        """The thresholds and the worst slack."""
+        """Name the thresholds and the worst slack.
+
+        Args:
+            pool: not used.
+            zeta: (m,) what was added to the thresholds.
+            gap: not used.
+            room: the worst slack that any policy has.
+        """
         b = np.round(self.problem.b + zeta, 6).tolist()
         return f"no policy of {self.problem.name!r} meets V_g ≥ {b}: the worst slack is {room:.6g} at best"
 
     def solve(self, tighten: float | ArrayLike = 0.0, *, check: bool = False) -> LinearOptimum:
-        """The optimum on the grid; with ``check`` also how much a grid of half the cells would change it."""
+        """Find the optimum on the grid; with ``check`` also measure how much a grid of half the cells would change it."""
         found = super().solve(tighten)
         if not check:
             return found
@@ -86,13 +93,16 @@ class GridOracle(Oracle[LinearOptimum]):
         return replace(found, error=max(abs(coarse.value - found.value), abs(coarse.slater_gap - found.slater_gap)))
 
     def evaluate(self, policy: Any) -> tuple[float, Array]:
-        """V_r and V_g (m,) of a policy from the start: a plan of a learner, or a function (step, states (n,D)) ↦ (n,A)."""
+        """Compute V_r and V_g (m,) of a policy from the start.
+
+        The policy is a learner's plan, or a function from (step, states (n,D)) to probabilities (n,A).
+        """
         V = self.grid.values(_on_grid(self.problem, self.grid, policy))
         return float(V[0]), V[1:]
 
 
 def _on_grid(problem: LinearCMDP, grid: Quadrature, policy: Any) -> Policy:
-    """A policy of encoded states; plans of a learner with the problem's features need not encode them again."""
+    """Make any policy one of encoded states. The plan of a learner with the problem's own features is one already."""
     if hasattr(policy, "at") and policy.features is problem.features:
         chances: Policy = policy.chances
         return chances
@@ -112,5 +122,5 @@ def _on_grid(problem: LinearCMDP, grid: Quadrature, policy: Any) -> Policy:
 
 @lru_cache(maxsize=8)
 def quadrature(problem: LinearCMDP, cells: int | None = None) -> Quadrature:
-    """The grid of a problem; the last few are kept."""
+    """Make the grid of a problem, or return it if it is among the last few made."""
     return Quadrature(problem, cells)

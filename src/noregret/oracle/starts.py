@@ -41,14 +41,14 @@ class PerStart:
 
 @dataclass(frozen=True)
 class Starts:
-    """Which starts, and the best from each. The problem of ``truth`` has as mu how often each state is a start."""
+    """The first states of the episodes, and what is best from each. In the problem of ``truth``, mu is how often each comes."""
 
     truth: TableOracle
     sequence: NDArray[np.int64]  # used over and over; empty for starts drawn from mu
 
     @property
     def problem(self) -> TabularCMDP:
-        """The problem, with as mu how often each state is a start."""
+        """The problem; its mu says how often each state is a start."""
         return self.truth.problem
 
     @cached_property
@@ -58,11 +58,11 @@ class Starts:
 
     @cached_property
     def optimum(self) -> Optimum:
-        """Averages over the starts; the Slater gap is the smallest one."""
+        """Value and dual as averages over the starts; the Slater gap is the smallest of any start."""
         return self._average(self.best)
 
     def solve(self, tighten: float = 0.0) -> Optimum:
-        """The same for the thresholds b + ``tighten``."""
+        """Find the same averages for the thresholds b + ``tighten``."""
         return self._average(self.truth.per_start(tighten))
 
     def _average(self, best: PerStart) -> Optimum:
@@ -73,7 +73,7 @@ class Starts:
         )  # fmt: skip
 
     def of_block(self, k: int, u: Array) -> NDArray[np.int64]:
-        """The first states of the episodes from k on (from 0), given the uniform of each."""
+        """Give the first states of the episodes k, k+1, ... (counted from 0), one for each uniform in ``u``."""
         if len(self.sequence):
             return self.sequence[(k + np.arange(len(u))) % len(self.sequence)]
         possible = np.flatnonzero(self.problem.mu)
@@ -82,7 +82,11 @@ class Starts:
 
 
 def resolve(truth: TableOracle, starts: Any) -> Starts | None:
-    """What ``starts`` means: None, "drawn", a state, or a sequence of states."""
+    """Turn the user's ``starts`` (None, "drawn", a state, or a sequence of states) into first states of episodes.
+
+    Raises:
+        InputError: ``starts`` is none of these, or names a state that the problem does not have.
+    """
     if starts is None:
         return None
     problem = truth.problem

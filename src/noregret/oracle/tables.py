@@ -46,16 +46,18 @@ class TableOptimum(Solution):
 
 
 class TableOracle(Oracle[TableOptimum]):
-    """On finitely many states. What stands for a policy are its actions (H,S)."""
+    """The oracle of finitely many states. A policy is written as its actions (H,S)."""
 
     problem: TabularCMDP
     damped, enough, solution = True, 1e-13, TableOptimum
 
     def __init__(self, problem: TabularCMDP) -> None:
-        self.problem, self.costs = problem, _costs(problem)
+        self.problem = problem
+        #: (H,S,A,1+m): reward and utilities side by side.
+        self.costs = np.concatenate([problem.r[..., None], np.moveaxis(problem.g, 0, -1)], axis=-1)
 
     def first(self, reward: float) -> tuple[Actions, Array]:
-        """Policy 0 is the best for the reward, 1..m for each utility; then come the worst ones."""
+        """Give the best policy for the reward, then the best for each utility, then the worst for each utility."""
         m = self.problem.n_constraints
         weights = np.concatenate([np.eye(1 + m), -np.eye(1 + m)[1:]])
         ties = np.zeros_like(weights)
@@ -63,19 +65,19 @@ class TableOracle(Oracle[TableOptimum]):
         return _backward(self.problem, self.costs, weights, ties)
 
     def best(self, prices: Array) -> tuple[Actions, Array]:
-        """All prices go through one backward induction."""
+        """Find the best policy for each row of prices, all in one backward induction."""
         return _backward(self.problem, self.costs, prices)
 
     def evaluate(self, policy: Any) -> tuple[float, Array]:
-        """The exact V_r and V_g (m,) of any policy (H,S,A)."""
+        """Compute the exact V_r and V_g (m,) of any policy (H,S,A)."""
         return _values(self.problem, occupancy(self.problem, policy))
 
     def starts(self, given: Any) -> Starts | None:
-        """What ``given`` means: None, "drawn", a state, or a sequence of states."""
+        """Turn the user's starts (None, "drawn", a state, or a sequence of states) into first states of episodes."""
         return resolve(self, given)
 
     def per_start(self, tighten: float | ArrayLike = 0.0) -> PerStart:
-        """The optimum from each state that mu gives weight to; a start whose Slater gap is not above 0 is refused by name."""
+        """Find the optimum from each state that mu gives weight to; see :func:`per_start`."""
         problem, S = self.problem, self.problem.n_states
         states = np.flatnonzero(problem.mu)
         found = PerStart(states, np.full(S, np.nan), np.full((S, problem.n_constraints), np.nan), np.full(S, np.nan))
@@ -88,7 +90,7 @@ class TableOracle(Oracle[TableOptimum]):
         return found
 
     def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[Any, ...]]:
-        """The Markov policy of a mixture and its occupancy, with V_r and V_g confirmed by a forward pass."""
+        """Find the Markov policy of a mixture and its occupancy; a forward pass confirms V_r and V_g."""
         problem, weights = self.problem, found.weights
         tidy = np.where(weights > FEASIBLE, weights, 0.0)  # drop traces that the relaxed thresholds let in
         tidy /= tidy.sum()
@@ -114,7 +116,14 @@ class TableOracle(Oracle[TableOptimum]):
             warnings.warn(text, UserWarning, stacklevel=4)
 
     def why_infeasible(self, pool: Pool, zeta: Array, gap: float, room: float) -> str:
-        """Which constraint is out of reach, or that all are within reach but not together."""
+        """Name the constraint that is out of reach, or say that each is within reach but not all together.
+
+        Args:
+            pool: the policies found so far.
+            zeta: (m,) what was added to the thresholds.
+            gap: the Slater gap of the problem's own thresholds.
+            room: the worst slack that any policy has.
+        """
         ranges, b = _reachable(pool), self.problem.b + zeta
         amount = f"{zeta[0]:.9g}" if (zeta == zeta[0]).all() else str(zeta.tolist())
         said = f"tighten is {amount}, beyond the Slater gap {gap:.9g}: " if gap >= -FEASIBLE else ""
@@ -129,29 +138,41 @@ class TableOracle(Oracle[TableOptimum]):
 
 
 def per_start(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> PerStart:
-    """The optimum from each state that mu gives weight to; a start whose Slater gap is not above 0 is refused by name."""
+    """Find the optimum from each state that mu gives weight to.
+
+    Raises:
+        InfeasibleError: from one of these states no policy exceeds all thresholds; the message names the state.
+    """
     return TableOracle(problem).per_start(tighten)
 
 
 def occupancy(problem: TabularCMDP, policy: ArrayLike) -> Array:
-    """The probabilities q (H,S,A) of being in x and taking a at step h."""
+    """Compute the probabilities q (H,S,A) of being in state x and taking action a at step h."""
     return _forward(problem, policy_table(policy, problem.available))
 
 
 def slater_gap(problem: TabularCMDP) -> float:
-    """γ = max_π min_i (V_{g_i} - b_i): positive if strictly feasible, negative if infeasible."""
+    """Compute the Slater gap γ = max_π min_i (V_{g_i} - b_i): by how much one policy can exceed all thresholds.
+
+    It is positive if the problem is strictly feasible and negative if the problem is infeasible.
+
+    >>> import noregret as nr
+    >>> round(nr.oracle.slater_gap(nr.problems.load("job-scheduling")), 6)
+    0.499791
+    """
     return Pool(TableOracle(problem)).slater_gap(problem.b)
 
 
 def reachable(problem: TabularCMDP) -> Array:
-    """(m,2): the least and the largest V_{g_i} of any policy."""
+    """Compute the least and the largest value of each utility, (m,2), over all policies."""
     return _reachable(Pool(TableOracle(problem)))
 
 
 def safest(problem: TabularCMDP) -> Array:
-    """A policy (H,S,A) with the largest worst slack min_i (V_{g_i} - b_i) and, among those, the largest reward.
+    """Find a policy (H,S,A) with the largest worst slack min_i (V_{g_i} - b_i) and, among those, the largest reward.
 
-    It exists also when the problem is infeasible. With one constraint it is deterministic in every state it reaches.
+    Such a policy exists also when the problem is infeasible. With one constraint it is deterministic in every state that it
+    reaches.
     """
     truth = TableOracle(problem)
     pool = Pool(truth)
@@ -171,25 +192,29 @@ def safest(problem: TabularCMDP) -> Array:
 
 
 def greedy(problem: TabularCMDP, dual: float | ArrayLike = 0.0, reward: float = 1.0) -> tuple[Array, float, Array]:
-    """A deterministic policy (H,S,A) that maximises ``reward``·V_r + ``dual``·V_g; its V_r and V_g (m,)."""
+    """Find a deterministic policy that maximises ``reward``·V_r + ``dual``·V_g.
+
+    Args:
+        problem: the world.
+        dual: the weight of the utilities, one number or one per constraint.
+        reward: the weight of the reward.
+
+    Returns:
+        The policy (H,S,A), its V_r and its V_g (m,).
+    """
     Y = np.broadcast_to(np.asarray(dual, dtype=np.float64), (problem.n_constraints,))
     actions, values = TableOracle(problem).best(np.concatenate([[reward], Y])[None])
     return _one_hot(problem, actions[0]), float(values[0, 0]), values[0, 1:]
 
 
 def _reachable(pool: Pool) -> Array:
-    """(m,2), from the policies that a pool of tables begins with."""
+    """The least and largest utilities (m,2), from the policies that a pool of tables begins with."""
     m = pool.values.shape[1] - 1
     V_g = pool.values[: 1 + 2 * m, 1:]
     return np.stack([V_g[1 + m :].diagonal(), V_g[1 : 1 + m].diagonal()], axis=1)
 
 
 # --- dynamic programming ------------------------------------------------------------------------------------------
-
-
-def _costs(problem: TabularCMDP) -> Array:
-    """(H,S,A,1+m): reward and utilities side by side."""
-    return np.concatenate([problem.r[..., None], np.moveaxis(problem.g, 0, -1)], axis=-1)
 
 
 def _backward(problem: TabularCMDP, costs: Array, weights: Array, ties: Array | None = None) -> tuple[Actions, Array]:

@@ -9,7 +9,7 @@ from noregret.problems.base import Array
 
 
 def birth_death(up: ArrayLike, down: ArrayLike) -> Array:
-    """P (S,A,S): one state up with probability ``up`` (S,A), one down with ``down`` (S,A), else stay.
+    """Make P (S,A,S): one state up with probability ``up`` (S,A), one down with ``down`` (S,A), else stay.
 
     A move beyond either end stays where it is.
     """
@@ -24,9 +24,12 @@ def birth_death(up: ArrayLike, down: ArrayLike) -> Array:
 
 
 def buffer(S: int, arrival: ArrayLike, departure: float) -> Array:
-    """P (S,A,S) of a buffer: a packet arrives with probability ``arrival`` (A,), one leaves with ``departure``.
+    """Make P (S,A,S) of a buffer: up when a packet arrives and none leaves, down when one leaves and none arrives.
 
-    Up when one arrives and none leaves, down when one leaves and none arrives.
+    Args:
+        S: how many states, 0 to S-1 packets.
+        arrival: (A,) probability that a packet arrives, by action.
+        departure: probability that a packet leaves.
     """
     arrival = np.asarray(arrival, dtype=np.float64)
     up, down = arrival * (1.0 - departure), (1.0 - arrival) * departure

@@ -10,14 +10,18 @@ from numpy.typing import ArrayLike
 
 from noregret._system.checks import integer as integer
 from noregret.errors import InputError, shown
-from noregret.problems.base import TOLERANCE, Array, Mask
+from noregret.problems.validation import TOLERANCE, Array, Mask, floats, refuse
 
 #: The most numbers in one table of a problem that is made by name; they take 2 GB.
 MOST_NUMBERS = 1 << 28
 
 
 def fits(**sizes: Any) -> None:
-    """Refuse the sizes of a table, each at least 1, before it is made, if it would have too many numbers."""
+    """Check the sizes of a table before it is made: each at least 1, and not too many numbers in all.
+
+    Args:
+        sizes: the length of each axis by its name; "next" is not shown in the message.
+    """
     count = math.prod(integer(key, size, 1) for key, size in sizes.items())
     if count > MOST_NUMBERS:
         said = ", ".join(f"{key}={shown(size, 30)}" for key, size in sizes.items() if key != "next")
@@ -25,7 +29,17 @@ def fits(**sizes: Any) -> None:
 
 
 def number(key: str, value: float, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number from ``low`` to ``high``, both included."""
+    """Check that a parameter is a finite number from ``low`` to ``high``, both included, and return it.
+
+    Args:
+        key: the parameter's name, for the error message.
+        value: what was given.
+        low: the least that is accepted.
+        high: the most that is accepted.
+
+    >>> number("fraction", 0.5, 0.0, 1.0)
+    0.5
+    """
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -38,31 +52,29 @@ def number(key: str, value: float, low: float = -math.inf, high: float = math.in
 
 
 def positive(key: str, value: float) -> float:
-    """A finite number above 0."""
+    """Check that a parameter is a finite number above 0, and return it."""
     if number(key, value) <= 0.0:
         raise InputError(f"{key} is {value}; expected a number above 0")
     return float(value)
 
 
 def policy_table(policy: ArrayLike, available: Mask, name: str = "policy") -> Array:
-    """A policy (H,S,A) with rows exactly on the simplex, or an error that names the first entry that is wrong."""
-    try:
-        pi = np.array(policy, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not an array of numbers: {error}") from None
+    """Check a policy and return it with rows that sum to one exactly.
+
+    Args:
+        policy: (H,S,A) probabilities of the actions.
+        available: (H,S,A) which actions may have a probability above 0.
+        name: for the error message.
+
+    Raises:
+        InputError: the shape is wrong, or an entry, which the message names.
+    """
+    pi = floats(name, policy)
     if pi.shape != available.shape:
         raise InputError(f"{name} has shape {pi.shape}; expected {available.shape}, that is (H,S,A)")
-    for wrong, expected in (
-        (~np.isfinite(pi), "a finite number"),
-        ((pi < -TOLERANCE) | (pi > 1.0 + TOLERANCE), "a probability"),
-        (~available & (pi != 0.0), "0, for the action is not available there"),
-    ):
-        if wrong.any():
-            index = tuple(map(int, np.argwhere(wrong)[0]))
-            raise InputError(f"{name}{list(index)} is {pi[index]:.9g}; expected {expected}")
+    refuse(name, (pi < -TOLERANCE) | (pi > 1.0 + TOLERANCE), pi, "a probability", "is {:.9g}")
+    refuse(name, ~available & (pi != 0.0), pi, "0, for the action is not available there", "is {:.9g}")
     sums = pi.sum(axis=2)
-    if (np.abs(sums - 1.0) > TOLERANCE).any():
-        index = tuple(map(int, np.argwhere(np.abs(sums - 1.0) > TOLERANCE)[0]))
-        raise InputError(f"{name}{list(index)} sums to {sums[index]:.9g}; expected 1")
+    refuse(name, np.abs(sums - 1.0) > TOLERANCE, sums, "1", "sums to {:.9g}")
     pi = np.maximum(pi, 0.0)
     return np.asarray(pi / pi.sum(axis=2, keepdims=True))

@@ -13,16 +13,21 @@ from noregret.problems.checks import integer
 
 
 def is_feature_map(features: Any) -> bool:
-    """Whether something has what is used of a feature map; a text has an ``encode`` too."""
+    """Tell whether an object can serve as a feature map; ``encode`` alone does not tell, for a text has it too."""
     return all(hasattr(features, part) for part in ("encode", "n_actions", "dimension"))
 
 
 @dataclass(frozen=True)
 class ContinuousSpec:
-    """The spec of a problem with any states.
+    """What a learner may see of a problem whose states are not numbered.
 
-    ``features`` is a :class:`~noregret.features.FeatureMap`. ``absorbing`` (1+m,) is what each step after an early end is
-    worth, reward then utilities; None where episodes always have H steps.
+    Args:
+        horizon: H.
+        thresholds: (m,) b.
+        features: a :class:`~noregret.features.FeatureMap`.
+        constraint_names: one name per constraint.
+        absorbing: (1+m,) what each step after an early end is worth, reward then utilities; None where episodes always have
+            H steps.
     """
 
     horizon: int

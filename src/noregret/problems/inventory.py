@@ -43,13 +43,8 @@ def inventory(limit: float = 3.5, H: int = 7, capacity: int = 5) -> TabularCMDP:
     reward = np.asarray(PRICE * (sold @ DEMAND), dtype=np.float64)
     cost = np.asarray((4.0 + 2.0 * order) * (order > 0) + stock + order, dtype=np.float64)
     constraint = Constraint(np.broadcast_to(_scaled(cost, available), (H, S, S)), checks.number("limit", limit), "<=", "cost")
-    return TabularCMDP.with_constraints(
-        np.broadcast_to(P, (H, S, S, S)),
-        np.broadcast_to(_scaled(reward, available), (H, S, S)),
-        [constraint],
-        0,
-        available=available,
-    )
+    r = np.broadcast_to(_scaled(reward, available), (H, S, S))
+    return TabularCMDP.with_constraints(np.broadcast_to(P, (H, S, S, S)), r, [constraint], 0, available=available)
 
 
 def _scaled(table: Array, available: Mask) -> Array:

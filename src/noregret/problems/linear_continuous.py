@@ -23,10 +23,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from noregret.errors import InputError
-from noregret.problems import checks
+from noregret.problems import checks, validation
 from noregret.problems.base import Array, Noise
 from noregret.problems.continuous import ContinuousSpec
 from noregret.problems.quadrature import CELLS, Quadrature
@@ -34,7 +34,12 @@ from noregret.problems.registry import register
 
 
 class Bumps:
-    """φ(x,a) on the simplex: a feature map (see :mod:`noregret.features.base`) that the problem itself has."""
+    """The problem's own feature map (see :mod:`noregret.features.base`): bumps around centres, normalised to sum to one.
+
+    Args:
+        centres: (A,d,D) a centre for each action and feature.
+        width: ρ, how wide the bumps are.
+    """
 
     bound = 1.0
 
@@ -49,12 +54,12 @@ class Bumps:
         self._half = 0.5 * (self._c**2).sum(axis=1)
 
     def encode(self, states: ArrayLike) -> Array:
-        """(n, A, d): φ of each of n states in R^D and each action."""
+        """Compute φ of each of n states in R^D and each action, (n, A, d)."""
         x = np.asarray(states, dtype=np.float64)
         if x.ndim != 2 or x.shape[1] != self.centres.shape[2]:
             raise InputError(f"states have shape {x.shape}; expected (n, {self.centres.shape[2]})")
         if not np.isfinite(x).all():
-            n, i = (int(j) for j in np.argwhere(~np.isfinite(x))[0])
+            n, i = validation.first(~np.isfinite(x))
             raise InputError(f"entry {i} of state {x[n].tolist()} is {x[n, i]}; expected a finite number")
         z = (x / self.rho) @ self._c.T - self._half  # up to a number that all components share
         z = z.reshape(len(x), self.n_actions, self.dimension)
@@ -64,7 +69,7 @@ class Bumps:
     phi = encode
 
     def describe(self) -> str:
-        """One line for tables and saved files."""
+        """Say in one line what the map is, for tables and saved files."""
         return f"Bumps, d={self.dimension} (joint), on the simplex"
 
 
@@ -115,13 +120,11 @@ class LinearCMDP:
         self.start = _numbers("start", start, (D,))
         if noise not in (None, "bernoulli"):
             raise InputError(f"noise is {noise!r}; expected None or 'bernoulli'")
-        m = len(self.b)
         self.noise, self.name = noise, name
-        self.constraint_names = tuple(constraint_names) or (("utility",) if m == 1 else tuple(f"utility {i}" for i in range(m)))
+        self.constraint_names = validation.constraint_names(constraint_names, len(self.b))
         #: (H,1+m,d): what each component is worth, the reward first.
         self.worth = np.concatenate([self.theta[:, None], np.moveaxis(self.omega, 0, 1)], axis=1)
-        for array in (self.means, self.scales, self.theta, self.omega, self.b, self.start, self.worth):
-            array.setflags(write=False)
+        validation.read_only(self)
 
     @property
     def horizon(self) -> int:
@@ -154,7 +157,16 @@ class LinearCMDP:
         return 1 + self.state_dimension + (1 + self.n_constraints if self.noise else 0)
 
     def step(self, h: int, phi: Array, u: Array) -> tuple[Array, Array]:
-        """The next state (D,) and what is observed (1+m,), for the features φ(x,a) (d,) and the step's uniforms."""
+        """Move from a state by an action, given as features.
+
+        Args:
+            h: the step, from 0.
+            phi: (d,) the features φ(x,a) of state and action.
+            u: the step's uniforms, as many as :attr:`uniforms` says.
+
+        Returns:
+            The next state (D,), and the reward and utilities that are observed (1+m,).
+        """
         from scipy.special import ndtri
 
         D = self.state_dimension
@@ -165,7 +177,7 @@ class LinearCMDP:
         return self.means[h, i] + self.scales[h, i] * ndtri(np.clip(u[1 : 1 + D], 1e-300, 1 - 1e-16)), np.clip(seen, 0.0, 1.0)
 
     def replace(self, **changes: Any) -> LinearCMDP:
-        """The same problem with some constructor arguments changed."""
+        """Make the same problem with some constructor arguments changed."""
         given: dict[str, Any] = {
             "centres": self.features.centres, "width": self.features.rho, "means": self.means, "scales": self.scales,
             "theta": self.theta, "omega": self.omega, "b": self.b, "start": self.start, "noise": self.noise, "name": self.name,
@@ -229,17 +241,9 @@ def linear_continuous(
 
 
 def _numbers(name: str, value: ArrayLike, shape: tuple[int, ...], low: float = -np.inf, high: float = np.inf) -> Array:
-    try:
-        array: NDArray[np.float64] = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not an array of numbers: {error}") from None
+    array = validation.floats(name, value)
     if array.shape != shape or 0 in shape:
         raise InputError(f"{name} has shape {array.shape}; expected {shape}")
-    bad = ~(np.isfinite(array) & (array >= low) & (array <= high))
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
-        said = (
-            f"a number from {low:g} to {high:g}" if np.isfinite(high) else "a finite number" if low < 0 else "a number above 0"
-        )
-        raise InputError(f"{name}{list(index)} is {array[index]}; expected {said}")
+    expected = f"a number from {low:g} to {high:g}" if np.isfinite(high) else "a number above 0"
+    validation.refuse(name, (array < low) | (array > high), array, expected)
     return array

@@ -25,12 +25,7 @@ SLOW, FAST = 0, 1
 
 @register("media-control")
 def media_control(
-    limit: float = 5.0,
-    H: int = 10,
-    buffer: int = 9,
-    mu_fast: float = 0.9,
-    mu_slow: float = 0.1,
-    departure: float = 0.8,
+    limit: float = 5.0, H: int = 10, buffer: int = 9, mu_fast: float = 0.9, mu_slow: float = 0.1, departure: float = 0.8
 ) -> TabularCMDP:
     """Keep a media buffer from running empty with a limited share of fast service.
 

@@ -9,7 +9,7 @@ from noregret.problems.base import Array
 
 
 def markov_policy(occupancy: Array, available: NDArray[np.bool_]) -> Array:
-    """The Markov policy π_h(a|x) = q_h(x,a)/Σ_a q_h(x,a) of an occupancy (H,S,A), or of a positive multiple of one.
+    """Make the Markov policy π_h(a|x) = q_h(x,a)/Σ_a q_h(x,a) of an occupancy (H,S,A), or of a positive multiple of one.
 
     Values are linear in the occupancy, so for the average occupancy of a mixture of policies this policy has exactly the
     mixture's values. States that are never reached have uniform actions.

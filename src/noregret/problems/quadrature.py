@@ -66,27 +66,15 @@ class Quadrature:
         return np.asarray(np.einsum("hdn,hdm->hdnm", *parts).reshape(*parts[0].shape[:2], -1))
 
     def values(self, policy: Policy) -> Array:
-        """(1+m,): V_r and V_g of a policy from the start."""
+        """Compute V_r and V_g of a policy from the start, (1+m,)."""
         return self._back(lambda h, phi, Q: policy(h, phi))[0]
 
     def greedy(self, prices: Array) -> tuple[Array, Array]:
-        """V (1+m,) of the deterministic policy that maximises Σ_j prices_j V_j, and its coefficients (H,1+m,d)."""
+        """Find the deterministic policy that maximises Σ_j prices_j V_j: its V (1+m,) and its coefficients (H,1+m,d).
 
-        def choose(h: int, phi: Array, Q: Array) -> Array:
-            best = (Q @ prices).argmax(axis=1)
-            return np.asarray(np.eye(Q.shape[1])[best])
-
-        return self._back(choose)
-
-    def greedy_policy(self, prices: Array) -> Policy:
-        """That policy, on any states."""
-        _, coefficients = self.greedy(prices)
-
-        def policy(h: int, phi: Array) -> Array:
-            Q = phi @ coefficients[h].T
-            return np.asarray(np.eye(Q.shape[1])[(Q @ prices).argmax(axis=1)])
-
-        return policy
+        At step h the policy takes the action of largest Σ_j prices_j φ(x,a)·coefficients[h,j].
+        """
+        return self._back(lambda h, phi, Q: np.eye(Q.shape[1])[(Q @ prices).argmax(axis=1)])
 
     def _back(self, choose: Callable[[int, Array, Array], Any]) -> tuple[Array, Array]:
         p = self.problem

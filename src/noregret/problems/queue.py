@@ -50,19 +50,16 @@ def queue(
     """
     L = checks.integer("buffer", buffer, 1)
     checks.fits(H=H, S=L + 1, A=4, next=L + 1)
-    rates = {"slow": slow, "fast": fast, "throttled": throttled, "free": free}
-    for key, rate in rates.items():
+    for key, rate in {"slow": slow, "fast": fast, "throttled": throttled, "free": free}.items():
         checks.number(key, rate, 0.0, 1.0)
     service, arrival = np.array([slow, slow, fast, fast]), np.array([throttled, free, throttled, free])
     jobs = np.arange(L + 1)[:, None]
     admitted = np.where(jobs < L, arrival, 0.0)
     P = chains.birth_death((1.0 - service) * admitted, np.where(jobs > 0, service * (1.0 - admitted), 0.0))
     shape = (H, L + 1, 4)
+    is_fast, length = np.broadcast_to([0.0, 0.0, 1.0, 1.0], shape), np.broadcast_to(jobs / L, shape)
     constraints = [
-        Constraint(
-            np.broadcast_to([0.0, 0.0, 1.0, 1.0], shape), checks.number("service_limit", service_limit), "<=",
-            "fast service",
-        ),
-        Constraint(np.broadcast_to(jobs / L, shape), checks.number("queue_limit", queue_limit), "<=", "queue length"),
-    ]  # fmt: skip
+        Constraint(is_fast, checks.number("service_limit", service_limit), "<=", "fast service"),
+        Constraint(length, checks.number("queue_limit", queue_limit), "<=", "queue length"),
+    ]
     return TabularCMDP.with_constraints(np.broadcast_to(P, (H, *P.shape)), np.broadcast_to(admitted, shape), constraints, 0)

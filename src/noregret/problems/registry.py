@@ -34,9 +34,17 @@ def register(name: str) -> Callable[[Factory], Factory]: ...
 @overload
 def register(name: str, factory: Factory) -> Factory: ...
 def register(name: str, factory: Factory | None = None) -> Factory | Callable[[Factory], Factory]:
-    """Make ``factory`` known as ``name``: ``@register("name")`` on a function, or ``register("name", function)``.
+    """Make a factory of problems known by a name: ``@register("name")`` on a function, or ``register("name", function)``.
 
-    The function that comes back builds the same problem and sets its ``name`` to the text that rebuilds it.
+    Args:
+        name: a word without ":", ",", "=" and spaces.
+        factory: a function whose parameters all have defaults and annotations.
+
+    Returns:
+        A function that builds the same problems and sets the ``name`` of each to the text that rebuilds it.
+
+    Raises:
+        InputError: the name is taken or not a word, or a parameter has no default.
     """
     if not name or set(name) & set(":,= ") or name.endswith(".npz"):
         raise InputError(f"problem name {name!r}; expected a word without ':', ',', '=', spaces or '.npz'")
@@ -49,51 +57,53 @@ def register(name: str, factory: Factory | None = None) -> Factory | Callable[[F
             if parameter.default is parameter.empty:
                 raise InputError(f"parameter {key!r} of problem {name!r} has no default; expected one for each")
 
-        named: Factory = _named(name, build)
+        @functools.wraps(build)
+        def named(*args: Any, **kwargs: Any) -> Any:
+            problem = build(*args, **kwargs)
+            given = signature.bind(*args, **kwargs).arguments.items()
+            changed = ",".join(f"{k}={_show(v)}" for k, v in given if v != signature.parameters[k].default)
+            problem.name = f"{name}:{changed}" if changed else name
+            return problem
+
         _FACTORIES[name] = named
-        return named
+        return cast(Factory, named)
 
     return decorate if factory is None else decorate(factory)
 
 
-def _named(name: str, build: Factory) -> Factory:
-    """The same factory; what it builds is called by the text that rebuilds it."""
-    signature = inspect.signature(build)
-
-    @functools.wraps(build)
-    def named(*args: Any, **kwargs: Any) -> Any:
-        problem = build(*args, **kwargs)
-        bound = signature.bind(*args, **kwargs)
-        changed = {
-            key: bound.arguments[key]
-            for key, parameter in signature.parameters.items()
-            if key in bound.arguments and bound.arguments[key] != parameter.default
-        }
-        problem.name = _text(name, changed)
-        return problem
-
-    return cast(Factory, named)
-
-
 def names(continuous: bool | None = None) -> list[str]:
-    """The names that :func:`load` knows, sorted; those that installed packages announce too.
+    """List the names of all problems that :func:`load` knows, those of installed packages too.
 
     Args:
-        continuous: True for those whose states are vectors only, False for those on finitely many states only.
+        continuous: True for problems whose states are vectors, False for problems with finitely many states, None for both.
+
+    >>> "job-scheduling" in names(), "linear-continuous" in names(continuous=False)
+    (True, False)
     """
     _announced()
     return sorted(name for name in _FACTORIES if continuous is None or (_kind_of(name) != FINITE) == continuous)
 
 
 def built_in() -> list[str]:
-    """The names of noregret's own problems."""
+    """List the names of noregret's own problems."""
     return sorted(filter(is_built_in, _FACTORIES))
 
 
 def load(text: str | os.PathLike[str]) -> Any:
-    """Build the problem that ``text`` names: "name", "name:key=value,key=value", or a path that ends with .npz.
+    """Build a problem from its name, or read it from a file.
 
-    That is a TabularCMDP, or a LinearCMDP where :func:`describe` says "states in R^D".
+    Args:
+        text: "name", "name:key=value,key=value", or a path that ends with .npz.
+
+    Returns:
+        A TabularCMDP, or a LinearCMDP where :func:`describe` says "states in R^D".
+
+    Raises:
+        InputError: the name or a parameter is not known, or a value cannot be used.
+        FileError: the file cannot be read.
+
+    >>> load("job-scheduling:b=3.5")
+    <TabularCMDP 'job-scheduling:b=3.5': H=10 S=10 A=2 m=1 b=[3.5]>
     """
     text = os.fspath(text)
     if text.endswith(".npz"):
@@ -105,19 +115,19 @@ def load(text: str | os.PathLike[str]) -> Any:
 
 
 def is_built_in(text: str) -> bool:
-    """Whether ``text`` names a problem of noregret's own, so that the text alone says what is built."""
+    """Tell whether ``text`` names a problem of noregret's own. If so, the text alone says what is built."""
     module = module_of(text)
     return module is not None and module.startswith("noregret.")
 
 
 def module_of(text: str) -> str | None:
-    """The module of the factory that ``text`` names; None for a file or an unknown name."""
+    """Name the module of the factory that ``text`` names; None for a file or an unknown name."""
     factory = _FACTORIES.get(text.partition(":")[0].strip())
     return None if factory is None else factory.__module__
 
 
 def _announced() -> None:
-    """Register what the installed packages announce: factories; modules have registered theirs when they are loaded."""
+    """Register the factories that installed packages announce. An announced module registers its own when it is loaded."""
 
     def take(name: str, found: Any) -> None:
         if not inspect.ismodule(found) and found not in _FACTORIES.values():
@@ -127,7 +137,11 @@ def _announced() -> None:
 
 
 def describe(name: str) -> str:
-    """One line about a problem: what it is, the kind of its states, and its parameters with their defaults."""
+    """Say in one line what a problem is, with the kind of its states, and its parameters with their defaults.
+
+    >>> describe("frozen-lake-4x4")
+    'Cross a frozen lake of 4×4 cells, rarely falling in (limit=0.02, H=20)'
+    """
     factory = _factory(name)
     summary = (inspect.getdoc(factory) or name).splitlines()[0].rstrip(".")
     defaults = ", ".join(f"{k}={_show(p.default)}" for k, p in inspect.signature(factory).parameters.items())
@@ -137,7 +151,7 @@ def describe(name: str) -> str:
 
 
 def _kind_of(name: str) -> str:
-    """The kind that the class of a problem says it is, by what its factory says that it returns."""
+    """The kind of a problem's states, as the class says that its factory is annotated to return."""
     try:
         return str(getattr(get_type_hints(_FACTORIES[name]).get("return"), "kind", FINITE))
     except NameError:  # annotated with what is not there when it runs
@@ -216,8 +230,3 @@ def _show(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, str) else repr(value)
-
-
-def _text(name: str, arguments: dict[str, Any]) -> str:
-    tail = ",".join(f"{key}={_show(value)}" for key, value in arguments.items())
-    return f"{name}:{tail}" if tail else name

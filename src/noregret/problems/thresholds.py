@@ -23,7 +23,15 @@ DIFFERENCE = 1e-9
 
 
 def binding(P: Array, r: Array, g: Array, mu: Array, fraction: float) -> Array:
-    """Thresholds b (m,) for utilities g (m,H,S,A) and rewards r (H,S,A), as the module says."""
+    """Choose thresholds b (m,) between what the best rewards give and what the best utilities give; see the module.
+
+    Args:
+        P: (H,S,A,S) transition probabilities.
+        r: (H,S,A) rewards.
+        g: (m,H,S,A) utilities.
+        mu: (S,) start distribution.
+        fraction: f, from 0 (the best rewards) to 1 (the best utilities).
+    """
     m = len(g)
     low = values(P, best(P, r, g.mean(axis=0)), g, mu)
     high = np.mean([values(P, best(P, g[i], r), g, mu) for i in range(m)], axis=0)
@@ -33,7 +41,13 @@ def binding(P: Array, r: Array, g: Array, mu: Array, fraction: float) -> Array:
 
 
 def best(P: Array, f: Array, ties: Array) -> NDArray[np.int64]:
-    """A deterministic policy (H,S) of highest total ``f``; among actions equal to 1e-12, of highest total ``ties``."""
+    """Find a deterministic policy (H,S) of highest total ``f``.
+
+    Args:
+        P: (H,S,A,S) transition probabilities.
+        f: (H,S,A) what is maximised.
+        ties: (H,S,A) what is maximised among actions that are equal in ``f`` to 1e-12.
+    """
     H, S, _, _ = P.shape
     policy = np.zeros((H, S), dtype=np.int64)
     V, W = np.zeros(S), np.zeros(S)
@@ -46,7 +60,14 @@ def best(P: Array, f: Array, ties: Array) -> NDArray[np.int64]:
 
 
 def values(P: Array, policy: NDArray[np.int64], g: Array, mu: Array) -> Array:
-    """V of every table of g (m,H,S,A) under a deterministic policy (H,S), from mu."""
+    """Compute the expected total of each of m tables under a deterministic policy.
+
+    Args:
+        P: (H,S,A,S) transition probabilities.
+        policy: (H,S) actions.
+        g: (m,H,S,A) the tables.
+        mu: (S,) start distribution.
+    """
     m, H, S, _ = g.shape
     V = np.zeros((m, S))
     for h in reversed(range(H)):
