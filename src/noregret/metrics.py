@@ -65,7 +65,20 @@ def number(value: float) -> str:
 
 
 def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
-    """The mean over the first axis and Student's t interval; with one trial the interval is the point."""
+    """The mean over trials with Student's t interval.
+
+    Args:
+        samples: one number, or one array of numbers, for each trial; trials along the first axis.
+        level: the probability with which the interval covers the true mean.
+
+    Returns:
+        The mean and both ends. With one trial both ends are the mean.
+
+    Example:
+        >>> found = mean_interval([1.0, 2.0, 3.0])
+        >>> round(float(found.low), 3), float(found.mean), round(float(found.high), 3)
+        (-0.484, 2.0, 4.484)
+    """
     from scipy.special import stdtrit
 
     x = np.asarray(samples, dtype=np.float64)
@@ -108,6 +121,16 @@ def slope(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> Slope:
 
     Points are taken evenly in log k, so that the many late ones do not outweigh the rest. Where the curve is not positive
     there is no logarithm: such points are left out, and with fewer than two left the slope is nan.
+
+    Args:
+        episodes: the recorded episodes k, rising.
+        curve: the value of the curve at each of them.
+        start: the share of the episodes that is left out at the beginning.
+
+    Example:
+        >>> k = np.arange(1, 1001)
+        >>> round(slope(k, 3.0 * np.sqrt(k)), 6)
+        0.5
     """
     k, y = np.asarray(episodes, dtype=np.float64), np.asarray(curve, dtype=np.float64)
     wanted = np.geomspace(max(start * k[-1], k[0]), k[-1], 50)
@@ -119,10 +142,16 @@ def slope(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> Slope:
 
 
 def late(episodes: ArrayLike, curves: ArrayLike, share: float = 0.1) -> Array:
-    """How much cumulative curves (..., n) grow in an episode, on average over the last ``share`` of the episodes.
+    """How much cumulative curves grow in an episode, on average over the last episodes.
 
-    >>> float(late([10, 90, 100], [5.0, 20.0, 23.0]))
-    0.3
+    Args:
+        episodes: the recorded episodes, (n,).
+        curves: the curves, (..., n).
+        share: the share of the episodes that counts as last.
+
+    Example:
+        >>> float(late([10, 90, 100], [5.0, 20.0, 23.0]))
+        0.3
     """
     k, y = np.asarray(episodes, dtype=np.float64), np.asarray(curves, dtype=np.float64)
     before = int(np.searchsorted(k, (1.0 - share) * k[-1], side="right")) - 1
@@ -148,8 +177,15 @@ def bootstrap_interval(
 ) -> Interval:
     """A statistic of one number per trial and its bootstrap interval, bias-corrected and accelerated (Efron 1987).
 
-    ``statistic`` reduces the first axis of an array, as :func:`iqm` does. Where the corrections are not defined (all trials
-    tie, or leaving one out changes nothing) the interval is that of the plain percentiles; with one trial it is the point.
+    Where the corrections are not defined (all trials tie, or leaving one out changes nothing) the interval is that of the
+    plain percentiles. With one trial both ends are the statistic itself.
+
+    Args:
+        samples: one number for each trial.
+        statistic: a function that reduces the first axis of an array, such as :func:`iqm`.
+        level: the probability with which the interval covers the true statistic.
+        resamples: how many times the trials are drawn with replacement.
+        seed: of these draws.
     """
     from scipy.special import ndtr, ndtri
 

@@ -87,11 +87,11 @@ def test_a_cluster_gives_the_bits_of_threads_also_when_workers_are_killed(tmp_pa
 
 def test_a_cluster_that_is_not_there_is_said_in_one_line(tmp_path):
     pytest.importorskip("distributed", reason="not run: dask is not installed")
-    from noregret.runs.backends import on_dask
+    from noregret.runs.backends import clusters
 
-    on_dask.PATIENCE, before = 1, on_dask.PATIENCE
+    clusters.PATIENCE, before = 1, clusters.PATIENCE
     try:
         with pytest.raises(NoRegretError, match=r"no Dask cluster at tcp://127\.0\.0\.1:1"):
             sweep(keys(1, 10), Context(Store(tmp_path), 1, address="tcp://127.0.0.1:1"), "dask")
     finally:
-        on_dask.PATIENCE = before
+        clusters.PATIENCE = before

@@ -122,7 +122,15 @@ Runs = Annotated[Path, typer.Option("--runs", "-r", metavar="FOLDER", help="The 
 
 
 def how(out: Path, fresh: bool, backend: str, address: str | None, workers: int | None) -> How:
-    """Where the runs of a command are played, and kept: in the folder ``runs`` of its own folder."""
+    """Where the runs of a command are played, and kept: in the folder ``runs`` of the command's folder.
+
+    Args:
+        out: the command's folder, which is made.
+        fresh: whether everything is played again.
+        backend: who plays.
+        address: of the Ray or Dask cluster.
+        workers: how many runs are played at once.
+    """
     from noregret._system.files import make_folder
     from noregret.runs.runner import RUNS, How
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 @app.command()
 def compare(
     problems: Annotated[
-        str | None,
-        typer.Option("--problems", metavar="LIST", help="Problems, such as job-scheduling,random:seed=3,S=5."),
+        str | None, typer.Option("--problems", metavar="LIST", help="Problems, such as job-scheduling,random:seed=3,S=5.")
     ] = None,
     learners: Annotated[
         str | None,

@@ -34,7 +34,13 @@ def table(made: Sequence[Row]) -> Table:
 
 
 def figure(made: Sequence[Row], styles: dict[str, dict[str, Any]], title: str) -> Figure:
-    """Hard regret, hard violation and dual of some groups of one problem, means with 95% bands."""
+    """Draw hard regret, hard violation and dual of some groups of one problem, means with 95% bands.
+
+    Args:
+        made: the groups.
+        styles: the colour and the line of each group's label.
+        title: above the figure.
+    """
     drawn, axes = drawing.new(1, 3, 12.0, 4.2)
     regret, violation, dual = axes[0]
     for row in made:

@@ -27,7 +27,13 @@ KINDS = ("png", "svg", "pdf")
 
 
 def write(figure: Figure, path: str | os.PathLike[str], dpi: int = 110) -> Path:
-    """Write a figure as PNG, SVG or PDF, by the end of the name; whole or not at all, and the same bytes each time."""
+    """Write a figure to a file, whole or not at all, and the same bytes each time.
+
+    Args:
+        figure: the figure.
+        path: the file; its ending chooses PNG, SVG or PDF.
+        dpi: dots in an inch, of a PNG.
+    """
     import matplotlib as mpl
 
     _literal(figure)
@@ -42,7 +48,16 @@ def write(figure: Figure, path: str | os.PathLike[str], dpi: int = 110) -> Path:
 
 
 def write_all(figure: Figure, stem: str | os.PathLike[str], dpi: int = 110) -> list[Path]:
-    """Write a figure as ``stem`` with each ending: PNG, SVG and PDF."""
+    """Write a figure as PNG, SVG and PDF.
+
+    Args:
+        figure: the figure.
+        stem: the path without its ending.
+        dpi: dots in an inch, of the PNG.
+
+    Returns:
+        The three files.
+    """
     return [write(figure, f"{os.fspath(stem)}.{kind}", dpi) for kind in KINDS]
 
 
@@ -86,7 +101,16 @@ def trials(result: RunResult) -> str:
 def log_log_fit(
     result: RunResult, which: str, start: float = FITTED
 ) -> tuple[Slope, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The slope of the mean curve on log-log axes, and the fitted line (k, values) over the fitted episodes."""
+    """Fit a line to the mean of a curve on log-log axes.
+
+    Args:
+        result: the result.
+        which: the name of the curve, such as "regret".
+        start: the share of the episodes that is left out at the beginning.
+
+    Returns:
+        The slope, and the fitted line: episodes and values.
+    """
     mean = getattr(result, which).mean(axis=0)
     slope = metrics.slope(result.episodes, mean, start)
     k = np.geomspace(max(start * result.episodes[-1], result.episodes[0]), result.episodes[-1], 50)

@@ -72,7 +72,16 @@ def rows(runs: Sequence[StoredRun]) -> list[Row]:
 
 
 def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = None, title: str = "Runs") -> str:
-    """The page as a text."""
+    """The page as a text of HTML.
+
+    Args:
+        runs: the finished runs.
+        failed: the records of failed runs, by id.
+        title: of the page.
+
+    Raises:
+        NoRegretError: a library that the page needs is not installed.
+    """
     try:
         import jinja2
         from plotly.offline import get_plotlyjs
@@ -93,7 +102,17 @@ def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = N
 
 
 def write(path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]], title: str | None = None) -> Path:
-    """Write the page of the runs in some folders."""
+    """Write the page of the runs in some folders.
+
+    Args:
+        path: the file, whose name ends with .html.
+        folders: the folders with stored runs.
+        title: of the page; by default it names the folders.
+
+    Raises:
+        InputError: the name does not end with .html.
+        FileError: there are no finished runs, or the file cannot be written.
+    """
     if Path(path).suffix not in (".html", ".htm"):
         raise InputError(f"{path}: expected a name that ends with .html")
     runs, failed = collect(folders)

@@ -70,7 +70,18 @@ def require() -> None:
 
 
 def new(rows: int, columns: int, width: float, height: float, *, window: bool = False) -> tuple[Figure, Any]:
-    """A figure and its (rows, columns) axes in our style; one that notebooks show by themselves if ``window``."""
+    """A new figure in our style.
+
+    Args:
+        rows: the rows of its axes.
+        columns: the columns of its axes.
+        width: in inches.
+        height: in inches.
+        window: whether pyplot knows the figure, so that a notebook shows it.
+
+    Returns:
+        The figure, and its axes as an array (rows, columns).
+    """
     require()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -115,7 +126,16 @@ def styles(labelled: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
 def curve(
     ax: Axes, episodes: NDArray[Any], interval: Interval, *, colour: str = COLOURS[0], line: str = "-", label: str | None = None
 ) -> None:
-    """Draw a mean, and its interval as a band where it has any width."""
+    """Draw a mean as a line, and its interval as a band where it has any width.
+
+    Args:
+        ax: the axes to draw on.
+        episodes: the recorded episodes.
+        interval: the mean and both ends at each of them.
+        colour: of the line and the band.
+        line: the kind of line, as matplotlib calls it.
+        label: what the legend calls the line.
+    """
     ax.plot(episodes, interval.mean, color=colour, label=label, linestyle=line)
     if (interval.high > interval.low).any():
         ax.fill_between(episodes, interval.low, interval.high, color=colour, alpha=0.2, linewidth=0)
@@ -127,12 +147,27 @@ def cut(interval: Interval, which: str) -> Interval:
 
 
 def band(ax: Axes, result: Any, which: str, *, constraint: int = 0, **style: Any) -> None:
-    """Draw the mean over trials of a curve of a result, and its 95% interval; ``constraint`` picks one of the dual's."""
+    """Draw the mean over trials of a curve of a result, and its 95% interval.
+
+    Args:
+        ax: the axes to draw on.
+        result: a :class:`~noregret.results.RunResult`.
+        which: the name of the curve, such as "regret" or "dual".
+        constraint: the constraint, from 0, where ``which`` is "dual".
+        style: ``colour``, ``line`` and ``label`` of :func:`curve`.
+    """
     curve(ax, result.episodes, cut(result.interval(which, constraint), which), **style)
 
 
 def label(ax: Axes, title: str, y: str, x: str = "episode") -> None:
-    """Title, axis labels, and thousands written apart."""
+    """Give axes a title and labels, with thousands written apart.
+
+    Args:
+        ax: the axes.
+        title: above them.
+        y: the label of the vertical axis.
+        x: the label of the horizontal axis.
+    """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ax.set_title(title, loc="left")

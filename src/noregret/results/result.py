@@ -94,11 +94,16 @@ class RunResult(Saved):
         return played / self.seconds if self.seconds > 0 else 0.0
 
     def interval(self, which: str, constraint: int = 0) -> Interval:
-        """The mean over trials of a curve and its 95% interval, (n,); ``constraint`` picks one where ``which`` is "dual"."""
+        """The mean over trials of a curve, with its 95% interval at each recorded episode.
+
+        Args:
+            which: the name of the curve, such as "regret", "hard_violation" or "dual".
+            constraint: the constraint, from 0, where ``which`` is "dual".
+        """
         return mean_interval(self._samples(which, constraint))
 
     def last(self, which: str, constraint: int = 0) -> Interval:
-        """The same at the last recorded episode."""
+        """What :meth:`interval` gives at the last recorded episode."""
         return mean_interval(self._samples(which, constraint)[:, -1])
 
     def _samples(self, which: str, constraint: int) -> Array:
@@ -175,7 +180,17 @@ def named_curves(curves: Array, m: int) -> dict[str, Array]:
 
 
 def record_grid(n: int, every: int, episodes: int) -> NDArray[np.int64]:
-    """The first ``n`` recorded episodes: the multiples of ``every``, and the last one."""
+    """The first ``n`` recorded episodes: the multiples of ``every``, and the last episode.
+
+    Args:
+        n: how many of them.
+        every: the distance of recorded episodes.
+        episodes: the episodes of the run.
+
+    Example:
+        >>> record_grid(3, every=4, episodes=10).tolist()
+        [4, 8, 10]
+    """
     grid: NDArray[np.int64] = np.minimum((np.arange(n, dtype=np.int64) + 1) * every, episodes)
     return grid
 

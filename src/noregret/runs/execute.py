@@ -36,29 +36,29 @@ PLAY_PER_CHECKPOINT = 50.0
 
 @dataclass(frozen=True)
 class Ending:
-    """How a sitting with a run ended: "done", "there" (finished before), "busy" (held by another), "stopped" or "failed"."""
+    """How one run ended: "done", "there" (it was finished before), "busy" (another holds it), "stopped" or "failed"."""
 
     id: str
     status: str
     error: str = ""
-    episodes: int = 0  # played in this sitting
+    episodes: int = 0  # played this time
     kernel_seconds: float = 0.0
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Settings:
-    """How to play: none of it changes a number.
+    """How one run is played. None of the settings changes a number.
 
     Attributes:
-        checkpoint_seconds: time between two checkpoints.
-        block_size: episodes of a block; the clock chooses by default.
-        stop: when it is set, the run leaves a checkpoint and ends.
-        progress: is told the run and its episode after each block.
-        write: gets the step that puts the finished run in its place, and may call it in another thread.
-        loggers: names of loggers.
-        keep_policies: whether the policies that are played are kept with the run.
-        raises: whether an error of the run is raised, in place of recorded.
-        watch: is shown the trial before its first episode and after each block.
+        checkpoint_seconds: the time between two checkpoints.
+        block_size: the episodes of a compiled block; the clock chooses by default.
+        stop: an event. Once it is set, the run leaves a checkpoint and ends.
+        progress: a function of the run's id and its episode, called after each block.
+        write: a function that gets the last step, the writing of the finished run; it may take that step in another thread.
+        loggers: the names of loggers.
+        keep_policies: whether the store also gets the policies that were played.
+        raises: whether an error of the run is raised. By default it is recorded in the store.
+        watch: a function of the trial, called before the first episode and after each block.
     """
 
     checkpoint_seconds: float = CHECKPOINT_SECONDS
@@ -73,7 +73,19 @@ class Settings:
 
 
 def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Ending:
-    """Play a run unless it is finished or held by another; errors of the run are recorded, those of the disk are raised."""
+    """Play one run and put it in the store, unless it is finished there or another process holds it.
+
+    Args:
+        key: the run.
+        store: where the run is kept, with its checkpoints.
+        settings: how the run is played.
+
+    Returns:
+        How it ended. An error of the run itself is an ending with the status "failed", and is recorded in the store.
+
+    Raises:
+        FileError: the disk cannot be read or written.
+    """
     settings = settings or Settings()
     if store.whole(key.id):
         return Ending(key.id, "there")
@@ -155,7 +167,7 @@ def _take_up(home: Prepared, key: RunKey, checkpoints: Any, settings: Settings) 
 
     A checkpoint that does not fit, of another version's learner, is named in a warning, and the run starts again.
     """
-    begun = {"seconds": 0.0, "sittings": 0, "started": None}
+    begun: dict[str, Any] = {"seconds": 0.0, "sittings": 0, "started": None}
     trial, found = _fresh(home, key, settings), checkpoints.load()
     if found is None:
         return trial, begun
@@ -181,16 +193,14 @@ def _fresh(home: Prepared, key: RunKey, settings: Settings) -> Trial:
 def curves_of(trial: Trial) -> dict[str, Any]:
     """The curves so far by name, with the policies that were played where they are kept."""
     n = trial.recorded
-    curves = {
-        "episodes": record_grid(n, trial.every, trial.episodes),
-        **named_curves(trial.curves[:n], trial.problem.n_constraints),
-    }
+    curves: dict[str, Any] = {"episodes": record_grid(n, trial.every, trial.episodes)}
+    curves |= named_curves(trial.curves[:n], trial.problem.n_constraints)
     kept = getattr(trial, "kept", None)
     return curves if kept is None else curves | {"kept": kept}
 
 
 def record(home: Prepared, trial: Trial) -> dict[str, Any]:
-    """Everything about a run beside its curves, times and machine."""
+    """What the store keeps of a run beside its curves, its times and its machine."""
     learner, key, problem = trial.learner, trial.key, trial.problem
     best = home.best(key)
     last = named_curves(trial.curves[-1], problem.n_constraints)

@@ -1,4 +1,4 @@
-"""Runs as data: which trials of which learner on which problem, as keys. The one place where keys are made."""
+"""Runs as data: which trials of which learner on which problem. This is the one place where keys of runs are made."""
 
 from __future__ import annotations
 
@@ -17,20 +17,29 @@ from noregret.store import RunKey
 
 @dataclass(frozen=True)
 class Ask:
-    """Trials of one learner with one setting on one problem: what a result is made of.
+    """What to run: some trials of one learner, with one setting, on one problem.
+
+    An ``Ask`` holds everything that decides the numbers of these trials, and nothing else. :class:`~noregret.runs.How` holds
+    the rest: where the trials are played and where they are kept. An ``Ask`` plays nothing; :meth:`keys` turns it into one key
+    for each trial, and :func:`~noregret.runs.play` plays keys.
 
     Attributes:
-        problem: a name, a path, or a problem.
-        learner: a name of ``learners.names()``, or "optimal" or "safest".
-        episodes: K.
-        trials: how many, with indices from 0.
-        seed: one number for all randomness.
-        record_every: distance of the recorded episodes.
-        preset: where the learner's constants come from.
-        slater_gap: what the learner is told of γ: a number, "oracle", or None.
-        starts: first states (:mod:`noregret.oracle.starts`), or None.
-        features: φ in place of the problem's, or None.
-        params: constants of the learner that override the preset's.
+        problem: the problem: its name, the path of a .npz file, or the object itself.
+        learner: a name of ``learners.names()``, or one of the fixed policies "optimal" and "safest".
+        episodes: how many episodes each trial has (the paper's K).
+        trials: how many trials there are. They are numbered from 0, and each number has its own random streams.
+        seed: the number that all randomness of all trials is drawn from.
+        record_every: every so many episodes a point of the curves is recorded; the last episode always is.
+        preset: which rule gives the learner its constants, such as "practical" or "theory".
+        slater_gap: what the learner is told of the Slater gap γ: a number, "oracle" for the exact one, or None for nothing.
+        starts: the first state of each episode (:mod:`noregret.oracle.starts`). None: the problem draws them.
+        features: the features φ that the learner sees. None: those of the problem.
+        params: constants of the learner, by name. They override the preset's.
+
+    Example:
+        >>> ask = Ask("random:S=3,A=2,H=2", "uniform", episodes=10, trials=2)
+        >>> [(key.learner, key.trial) for key in ask.keys()]
+        [('uniform', 0), ('uniform', 1)]
     """
 
     problem: Any
@@ -46,10 +55,10 @@ class Ask:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def keys(self) -> list[RunKey]:
-        """The keys of the trials, in order.
+        """Make the key of each trial, in the order of the trials.
 
         Raises:
-            InputError: a length, a name or a problem with which nothing can be run.
+            InputError: the problem or the learner is not known, or a number is out of its range.
         """
         check_length(self.episodes, trials=self.trials, seed=self.seed, record_every=self.record_every)
         entries: dict[str, Any] = {
@@ -62,12 +71,15 @@ class Ask:
 
 
 def make_key(home: Prepared, learner: str, **entries: Any) -> RunKey:
-    """The key of one run.
+    """Make the key of one run.
 
     Args:
         home: the prepared problem.
         learner: the learner's name, or one of :data:`FIXED_POLICIES`.
         entries: the other fields of :class:`~noregret.store.RunKey`.
+
+    Raises:
+        InputError: no learner has this name.
     """
     if learner not in FIXED_POLICIES and learner not in learners.names():
         raise unknown_name("learner", learner, [*learners.names(), *FIXED_POLICIES])
@@ -76,5 +88,5 @@ def make_key(home: Prepared, learner: str, **entries: Any) -> RunKey:
 
 
 def _plain(starts: Any) -> Any:
-    """Starts as JSON has them."""
+    """Starts as JSON can hold them: an array or a tuple becomes a list."""
     return starts.tolist() if hasattr(starts, "tolist") else list(starts) if isinstance(starts, tuple) else starts

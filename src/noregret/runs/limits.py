@@ -13,7 +13,18 @@ MOST_TRIALS, MOST_POINTS = 1_000_000, 10_000_000
 
 
 def check_length(episodes: Any, *, trials: Any, seed: Any, record_every: Any, **others: Any) -> None:
-    """Refuse episodes, trials, a seed, points or ``others`` (None, or at least 1) with which nothing can be run."""
+    """Refuse lengths with which nothing can be run.
+
+    Args:
+        episodes: the episodes of a trial, at least 1.
+        trials: how many trials, at least 1.
+        seed: the seed, at least 0.
+        record_every: the distance of recorded episodes, at least 1.
+        others: further numbers by name, each at least 1 or None.
+
+    Raises:
+        InputError: a number is not whole, too small, or so large that it must be a mistake.
+    """
     check_episodes(episodes)
     for name, value in {"trials": trials, "record_every": record_every, **others}.items():
         if value is not None:

@@ -25,13 +25,19 @@ class Tally:
         self._lock = threading.Lock()
 
     def note(self, id: str, episode: int) -> None:
-        """A run under way is at this episode; the first note says where it was taken up."""
+        """Take down the episode that a run has reached. The first note of a run says where the run was taken up."""
         with self._lock:
             self._first.setdefault(id, episode)
             self._now[id] = episode
 
     def settle(self, id: str, episodes: int, played: int) -> None:
-        """A run is through: it has so many episodes, of which so many were played now."""
+        """Count a run that has ended.
+
+        Args:
+            id: the run.
+            episodes: how many episodes the run has.
+            played: how many of them were played since :class:`Tally` was made.
+        """
         with self._lock:
             self._first.pop(id, None)
             self._now.pop(id, None)
@@ -40,7 +46,7 @@ class Tally:
 
     @property
     def episodes_done(self) -> int:
-        """Episodes behind us, those of earlier sittings included."""
+        """How many episodes are played, those from before a stop included."""
         with self._lock:
             return self._settled + sum(self._now.values())
 
@@ -64,7 +70,7 @@ class Tally:
 
 
 def log_lines(tally: Tally, stream: TextIO | None = None) -> Callable[[int, str], None]:
-    """What writes a plain line now and then, in place of a bar, where standard error is a file."""
+    """A function in place of a bar, for log files: every :data:`LOG_SECONDS` it writes a plain line."""
     due = time.monotonic() + LOG_SECONDS
 
     def show(done: int, note: str = "") -> None:

@@ -38,18 +38,27 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class How:
-    """Where runs are played and kept; nothing here changes a number.
+    """How to run: where runs are played, where they are kept, and what is shown meanwhile.
+
+    Nothing in a ``How`` changes a number: runs of one :class:`~noregret.runs.Ask` have the same bits with any of them.
 
     Attributes:
-        out: the folder that keeps the runs, so that they survive; None for memory.
-        fresh: whether what ``out`` has of these runs is forgotten first.
-        backend: "threads", "processes", "ray" or "dask".
-        address: the Ray or Dask cluster; one on this machine by default.
-        workers: runs at once; all cores by default.
-        checkpoint_seconds: time between two checkpoints of a run.
-        loggers: "csv" or "tensorboard".
-        imports: modules that other processes import first.
-        progress: whether a bar is shown (None: on a terminal), "log", or what is told how many episodes are done.
+        out: the folder that keeps the runs. The same call continues there after a stop or a crash. None: memory.
+        fresh: whether ``out`` forgets these runs first, so that all of them are played again.
+        backend: who plays: "threads", "processes", "ray" or "dask".
+        address: the address of the Ray or Dask cluster. None: a cluster is started on this machine.
+        workers: how many runs are played at once. None: one for each core.
+        checkpoint_seconds: the time between two checkpoints of a run.
+        loggers: who writes down a run while it is played: "csv", "tensorboard", or names that were registered.
+        imports: the modules that other processes import before they play, such as those that register learners.
+        progress: True for a bar, False for none, None for a bar on a terminal only, "log" for plain lines in a log file, or a
+            function that is called with the number of episodes played so far.
+
+    Example:
+        >>> keys = Ask("random:S=3,A=2,H=2", "uniform", episodes=10, trials=2).keys()
+        >>> sitting = play(keys, How(workers=1, progress=False))
+        >>> sitting.finished(keys)
+        True
     """
 
     out: Path | None = None
@@ -69,11 +78,11 @@ class How:
 
 @dataclass
 class Sitting:
-    """Runs that were played, or found finished, and how the sitting ended."""
+    """What one call of :func:`play` left: the store with its runs, and how many of them were finished, stopped or failed."""
 
     store: Store
     summary: Summary
-    wish: Wish = field(default_factory=Wish)  # the signal that ended it, if one did
+    wish: Wish = field(default_factory=Wish)  # the signal that ended the call, if one did
     workers: int = 1
 
     @property
@@ -86,9 +95,9 @@ class Sitting:
         return all(self.store.has(key.id) for key in keys)
 
     def result(self, keys: Sequence[RunKey]) -> RunResult:
-        """These trials as one result; of those that were stopped, as far as they came."""
+        """These trials as one result. Trials that were stopped are in it as far as they came."""
         parts = [part for key in keys if (part := self._part(key)) is not None]
-        parts = parts or [_begun(keys[0])]
+        parts = parts or [_part_of(keys[0], None)]
         result = collect(keys[0], parts, len(keys))
         at_once = min(self.workers, len(keys))
         return replace(result, threads=at_once, seconds=result.seconds / at_once)  # without compilation
@@ -98,35 +107,39 @@ class Sitting:
             run = self.store.read(key.id)
             return run.record, run.curves()
         found = self.store.checkpoints(key.id).load()
-        if found is None:
-            return None
-        home = prepared(key)
-        trial = home.start(key)
-        trial.restore(*found)
-        return record(home, trial) | {"seconds": found[2]["seconds"], "kernel_seconds": trial.seconds}, curves_of(trial)
+        return None if found is None else _part_of(key, found)
 
 
-def _begun(key: RunKey) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A run of which nothing was recorded."""
+def _part_of(key: RunKey, found: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The record and the curves of a run that is not finished: at its checkpoint, or at its beginning where that is None."""
     home = prepared(key)
     trial = home.start(key)
-    return record(home, trial) | {"seconds": 0.0, "kernel_seconds": 0.0}, curves_of(trial)
+    if found is not None:
+        trial.restore(*found)
+    spent = {"seconds": 0.0 if found is None else found[2]["seconds"], "kernel_seconds": trial.seconds}
+    return record(home, trial) | spent, curves_of(trial)
 
 
 def play(
-    keys: Sequence[RunKey],
-    how: How,
-    *,
-    tell: Callable[[RunKey, Ending], None] = lambda key, ending: None,
-    **here: Any,
+    keys: Sequence[RunKey], how: How, *, tell: Callable[[RunKey, Ending], None] = lambda key, ending: None, **here: Any
 ) -> Sitting:
-    """Play runs that are not finished yet, and keep them. Ctrl-C or SIGTERM leaves checkpoints; the same call goes on.
+    """Play the runs that are not finished yet, and keep all of them.
+
+    Ctrl-C or SIGTERM stops the runs and leaves a checkpoint of each; the same call with the same ``out`` continues them.
 
     Args:
-        keys: the runs.
-        how: where they are played and kept.
-        tell: is told each run that is through.
-        here: ``block_size``, ``keep_policies``, ``raises``, ``watch`` for runs in this process (:class:`Context`).
+        keys: the runs, as :meth:`Ask.keys` makes them.
+        how: where the runs are played and kept.
+        tell: a function that is called with each run that is finished or failed, and with its ending.
+        here: ``block_size``, ``keep_policies``, ``raises`` and ``watch`` (:class:`~noregret.runs.execute.Settings`) and
+            ``notice``, for runs in this process.
+
+    Returns:
+        The store with the runs, and how the call ended.
+
+    Raises:
+        InputError: something asked for cannot be played; nothing was played.
+        FileError: the disk cannot be written; what is finished stays.
     """
     with _store(how) as store:
         if how.fresh:
@@ -136,8 +149,9 @@ def play(
         if unnamed is not None and not isinstance(store, MemoryStore):
             raise InputError("features is a feature map without plain content; expected out=None and backend 'threads'")
         context = Context(
-            store, how.workers or available_cores(), how.checkpoint_seconds, how.loggers, how.imports, how.address, **here
-        )
+            store, how.workers or available_cores(), how.imports, how.address, checkpoint_seconds=how.checkpoint_seconds,
+            loggers=how.loggers, **here,
+        )  # fmt: skip
         with stopping(context.stop) as wish:
             summary = schedule(keys, context, how.backend, how.progress, tell)
         if isinstance(store, MemoryStore) or how.out is not None:
@@ -147,7 +161,7 @@ def play(
 
 @contextmanager
 def _store(how: How) -> Iterator[Store]:
-    """The folder, memory, or for workers in other processes a folder for as long as it takes."""
+    """The folder that was asked for, else memory; other processes cannot see memory and get a folder that is removed after."""
     if how.out is not None:
         yield Store(how.out)
     elif how.backend == "threads":
@@ -195,26 +209,26 @@ def run(
         learner: a name of ``learners.names()``, or "optimal" or "safest".
         episodes: K, the episodes of each trial.
         trials: independent repetitions, side by side on all cores.
-        seed: one number for all randomness.
-        record_every: distance of the recorded episodes; the last one is always recorded.
-        preset: where the learner's constants come from.
+        seed: the number that all randomness is drawn from.
+        record_every: every so many episodes a point of the curves is recorded; the last episode always is.
+        preset: which rule gives the learner its constants, such as "practical" or "theory".
         features: φ (S,A,d), or a feature map for states in R^D, in place of the problem's.
         slater_gap: what the learner is told of γ: a number, "oracle", or None.
         starts: first states, with regret against the best from each: a state, a sequence used over and over, or "drawn"
             (:mod:`noregret.oracle.starts`). By default they are drawn and regret is against the best from mu.
         threads: trials at once; all cores by default.
         block_size: episodes of a compiled block; chosen by the clock by default. Results do not depend on it.
-        progress: show a progress bar; by default when standard error is a terminal. Or a function that is called with the
-            number of episodes that are done, several times a second; a KeyboardInterrupt it raises is as Ctrl-C.
+        progress: whether a bar is shown; by default on a terminal. Or a function that is called with the number of episodes
+            played so far, several times a second. A KeyboardInterrupt that this function raises is taken for Ctrl-C.
         keep_policy: keep the policies that were played, for ``result.policy()``; the curves do not depend on it.
         out: a folder that keeps the runs. After a stop or a crash the same call goes on from there. By default nothing is kept.
-        fresh: forget what ``out`` has of these runs.
+        fresh: whether ``out`` forgets these runs first.
         backend: "threads", "processes", "ray" or "dask".
         address: the Ray or Dask cluster; one on this machine by default.
         params: constants of the learner that override the preset's.
 
     Returns:
-        The curves. After Ctrl-C the trials that came far enough, as far as they came together; then ``complete`` is False.
+        The curves of all trials. After Ctrl-C some trials may be missing and the curves end early; ``complete`` is False then.
 
     Raises:
         InputError: something given cannot be used; nothing was run.

@@ -18,8 +18,8 @@ from noregret.runs.execute import Ending
 from noregret.runs.progress import Tally, log_lines
 from noregret.store import MemoryStore, RunKey, Store
 
-#: Where runs can be played: the module of each, with a function ``play``.
-BACKENDS = {"threads": "threads", "processes": "processes", "ray": "on_ray", "dask": "on_dask"}
+#: Where runs can be played: the module and the function of each.
+BACKENDS = {"threads": "threads.play", "processes": "processes.play", "ray": "clusters.on_ray", "dask": "clusters.on_dask"}
 #: Seconds between two looks at runs that another process holds.
 LOOK_AGAIN = 0.5
 
@@ -73,7 +73,8 @@ def schedule(
         raise unknown_name("backend", backend, BACKENDS)
     loggers.check(context.loggers)
     context.store.clean()
-    play: Callable[..., Iterator[Ending]] = import_module(f"noregret.runs.backends.{BACKENDS[backend]}").play
+    module, function = BACKENDS[backend].split(".")
+    play: Callable[..., Iterator[Ending]] = getattr(import_module(f"noregret.runs.backends.{module}"), function)
     begin, summary = time.monotonic(), Summary(len(keys))
     todo = {key.id: key for key in keys}
     tally = Tally(len(todo), sum(key.episodes for key in todo.values()))

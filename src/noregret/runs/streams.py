@@ -6,5 +6,11 @@ import numpy as np
 
 
 def streams(seed: int, trial: int, count: int = 2) -> tuple[np.random.Generator, ...]:
-    """The random streams of a trial: the world's, the one that actions are drawn from, and a third of learners that draw."""
+    """The random streams of one trial.
+
+    Args:
+        seed: the seed of the run.
+        trial: the number of the trial, from 0.
+        count: how many streams: the world's, the one for actions, and a third one for learners that draw numbers themselves.
+    """
     return tuple(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(trial, i))) for i in range(count))

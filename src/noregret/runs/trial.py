@@ -63,7 +63,7 @@ class Trial:
 
     @property
     def recorded(self) -> int:
-        """How many points of the grid are behind us."""
+        """How many points of the curves are recorded."""
         return len(self.curves) if self.k == self.episodes else self.k // self.every
 
     def advance(self, n: int) -> None:
@@ -71,7 +71,7 @@ class Trial:
         self._play(min(n, self.episodes - self.k))
 
     def compile(self) -> None:
-        """Have everything compiled that episodes need, so that no block counts the time."""
+        """Compile everything that episodes need, so that compilation is not counted as time of the run."""
         with _compiling:
             self._play(0)
 
@@ -79,7 +79,7 @@ class Trial:
         raise TypeError(f"{type(self).__name__} plays no episodes")
 
     def blocks(self, size: int | None = None) -> Iterator[int]:
-        """Play to the end, a block at a time; gives the episode after each. Without ``size`` the clock chooses."""
+        """Play to the end in blocks of ``size`` episodes, by default of a tenth of a second; yields the episodes played."""
         n = size or 1
         while self.k < self.episodes:
             before = self.seconds
@@ -92,7 +92,7 @@ class Trial:
     # --- to a checkpoint and back -----------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any], dict[str, tuple[int, int]]]:
-        """Arrays, JSON values, and which arrays only grow (:meth:`noregret.store.Checkpoints.save`)."""
+        """What a checkpoint keeps: arrays, JSON values, which arrays only grow (:meth:`noregret.store.Checkpoints.save`)."""
         arrays = {f"learner.{name}": array for name, array in self.learner.state().items()}
         arrays |= {"sums": self.sums, "curves": self.curves[: self.recorded]}
         growing = {f"learner.{name}": grown for name, grown in self.learner.append_only().items()}
@@ -102,7 +102,16 @@ class Trial:
         return arrays, {"streams": drawn, "kernel_seconds": self.seconds}, growing
 
     def restore(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
-        """Continue after ``k`` episodes from what :meth:`state` gave; InputError where that is not of such a trial."""
+        """Continue from a checkpoint.
+
+        Args:
+            k: how many episodes were played.
+            arrays: the arrays that :meth:`state` gave.
+            meta: the JSON values that :meth:`state` gave.
+
+        Raises:
+            InputError: the checkpoint is not of such a trial.
+        """
         check_entries(meta, {"streams": list, "kernel_seconds": float})
         if not 0 <= k <= self.episodes:
             raise InputError(f"the checkpoint is of episode {k}; expected 0 to {self.episodes}")
@@ -132,7 +141,7 @@ class TableTrial(Trial):
             raise InputError(f"the policy of {learner.name} is not in C order; expected np.ascontiguousarray of it")
 
     def from_starts(self, starts: Starts) -> TableTrial:
-        """The same with the first state of each episode given, and regret against the best from each."""
+        """Give each episode its first state; regret is then against the best policy from that state. Returns the trial."""
         self._starts, self._best = starts, starts.best.values
         self.layout = worlds.own_start(self.layout)  # the kernel writes each start into it
         return self
@@ -160,12 +169,18 @@ class TableTrial(Trial):
         self.k += n
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any], dict[str, tuple[int, int]]]:
-        """As of every trial, and the policies where they are kept."""
+        """What :meth:`Trial.state` gives, with the policies where they are kept."""
         arrays, meta, growing = super().state()
         return arrays if self.kept is None else arrays | {"kept": self.kept}, meta, growing
 
     def restore(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
-        """Continue after ``k`` episodes."""
+        """Continue from a checkpoint, with the policies that were kept.
+
+        Args:
+            k: how many episodes were played.
+            arrays: the arrays that :meth:`state` gave.
+            meta: the JSON values that :meth:`state` gave.
+        """
         super().restore(k, arrays, meta)
         if "kept" in arrays:
             own = {"kept": room(self.problem.r.shape)}

@@ -33,7 +33,14 @@ class Kept:
         self.last: tuple[int, dict[str, Any], dict[str, Any]] | None = None
 
     def save(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any], growing: Any = None) -> None:
-        """Keep copies."""
+        """Keep copies of a checkpoint, in place of the last one.
+
+        Args:
+            k: how many episodes were played.
+            arrays: the arrays of the trial.
+            meta: its JSON values.
+            growing: which arrays only grow; of no use in memory.
+        """
         self.last = k, {name: np.array(array) for name, array in arrays.items()}, dict(meta)
 
     def load(self) -> tuple[int, dict[str, Any], dict[str, Any]] | None:
@@ -70,7 +77,13 @@ class MemoryStore(Store):
     finished = has = whole
 
     def write(self, key: RunKey, record: Mapping[str, Any], curves: Mapping[str, Any]) -> None:
-        """Keep a finished run."""
+        """Keep a finished run.
+
+        Args:
+            key: which run it is.
+            record: everything about it beside its curves.
+            curves: the curves by name.
+        """
         self._runs[key.id] = RunInMemory(key.id, self.folder, {"run": key.to_json(), **record}, dict(curves))
         self.tidy(key.id)
 

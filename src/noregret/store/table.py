@@ -103,7 +103,20 @@ class RunTable(Shown, Mapping[str, NDArray[Any]]):
 
 
 def load_runs(folder: str | os.PathLike[str]) -> RunTable:
-    """All finished runs in a folder; one that is damaged or cannot be read is named in a warning and left out."""
+    """Read all finished runs in a folder. A run that is damaged or cannot be read is left out, with a warning that names it.
+
+    Raises:
+        FileError: there is no such folder.
+
+    Example:
+        >>> import tempfile
+        >>> import noregret as nr
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = nr.run("random:S=3,A=2,H=2", "uniform", episodes=10, trials=2, out=folder, progress=False)
+        ...     table = nr.load_runs(folder)
+        >>> len(table.runs), table["episodes"].tolist()
+        (2, [10, 10])
+    """
     if not Path(folder).is_dir():
         raise FileError(f"{folder}: no such folder; expected one with stored runs")
     store = Store(folder)

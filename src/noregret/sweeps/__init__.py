@@ -25,12 +25,12 @@ def sweep(
     workers: int | None = None,
     progress: Progress = None,
 ) -> RunTable:
-    """Play every run of a sweep that is not finished yet, and give all of them as a table.
+    """Play every run of a sweep that is not finished yet, and return all of its runs as a table.
 
     Args:
         spec: a path to a TOML file (:mod:`noregret.sweeps.spec`), or its entries as a dictionary.
         out: the folder that keeps the runs; the same call goes on from what is there.
-        fresh: forget what ``out`` has of these runs.
+        fresh: whether ``out`` forgets these runs first.
         backend: "threads", "processes", "ray" or "dask".
         address: the Ray or Dask cluster; one on this machine by default.
         workers: runs at once; all cores by default.
@@ -41,6 +41,14 @@ def sweep(
 
     Raises:
         InputError: the sweep asks for something that cannot be run; nothing was played.
+
+    Example:
+        >>> import tempfile
+        >>> asked = {"problems": ["random:S=3,A=2,H=2"], "learners": [{"name": "uniform"}], "episodes": 10, "seeds": 2}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table = sweep(asked, folder, progress=False)
+        >>> table
+        <RunTable: 2 runs of uniform on random:A=2,H=2,S=3>
     """
     plan = specs.from_entries(spec) if isinstance(spec, Mapping) else specs.read(spec)
     how = How(Path(out), fresh, backend, address, workers, imports=plan.imports, progress=progress)

@@ -27,7 +27,15 @@ class Estimate:
 
 
 def estimate(keys: Sequence[RunKey], store: Store, workers: int) -> Estimate:
-    """Measure each pair of problem and learner for a moment and count."""
+    """Estimate how long some runs will take and how much disk they need.
+
+    Each pair of a problem and a learner is played for :data:`PILOT_SECONDS`; nothing is written.
+
+    Args:
+        keys: the runs.
+        store: the runs that are in it already cost nothing.
+        workers: how many runs will be played at once.
+    """
     todo = [key for key in keys if not store.has(key.id)]
     rates: dict[tuple[str, str], float] = {}
     seconds, size = 0.0, 0

@@ -53,7 +53,12 @@ class Plan:
 
 
 def read(path: str | Path) -> Plan:
-    """The runs that a file asks for."""
+    """The runs that a file asks for, every one checked.
+
+    Raises:
+        FileError: the file cannot be read.
+        InputError: an entry is missing, unknown or wrong; the message names its line.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -62,7 +67,16 @@ def read(path: str | Path) -> Plan:
 
 
 def parse(text: str, source: str = "sweep", folder: Path | None = None) -> Plan:
-    """The runs that a text asks for; ``source`` names it in messages, modules to import are looked for in ``folder`` too."""
+    """The runs that the text of such a file asks for.
+
+    Args:
+        text: the file's content, TOML.
+        source: what messages call the text.
+        folder: where the modules of ``imports`` are looked for, beside those that are installed.
+
+    Raises:
+        InputError: an entry is missing, unknown or wrong; the message names its line.
+    """
     try:
         entries = tomllib.loads(text)
     except ValueError as error:  # also of a number of more digits than Python reads
@@ -85,19 +99,19 @@ class _Reader:
 
     def plan(self) -> Plan:
         top = self.top
-        self.known((), top, _TOP)
+        self._known((), top, _TOP)
         for name in ("episodes", "problems", "learners"):
             if name not in top:
                 raise InputError(f"{self.source}: {name!r} is missing; expected {', '.join(_TOP)}")
-        episodes = self.whole(("episodes",), top["episodes"], 1)
-        every = self.whole(("record_every",), top.get("record_every", usual_grid(episodes)), 1)
-        trials = self.whole(("trials",), top.get("trials", 1), 1)
+        episodes = self._whole(("episodes",), top["episodes"], 1)
+        every = self._whole(("record_every",), top.get("record_every", usual_grid(episodes)), 1)
+        trials = self._whole(("trials",), top.get("trials", 1), 1)
         imports = self.imports(top.get("imports", []))
         seeds = self.seeds(top.get("seeds", 1))
         problems = self.texts(("problems",), top["problems"])
         entries = top["learners"]
         if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-            raise self.wrong(("learners",), "learners is empty or not a list of tables; expected [[learners]] with a name")
+            raise self._wrong(("learners",), "learners is empty or not a list of tables; expected [[learners]] with a name")
         runs = len(problems) * sum(map(self.combinations, range(len(entries)), entries)) * len(seeds) * trials
         if runs > MOST_RUNS:
             raise InputError(f"{self.source}: asks for {shown(runs)} runs; expected at most {MOST_RUNS:,} in one file")
@@ -117,21 +131,21 @@ class _Reader:
     def combinations(self, i: int, entry: Mapping[str, Any]) -> int:
         """How many combinations a learner's grid has, once its entries are what they should be."""
         path = ("learners", i)
-        self.known(path, entry, _LEARNER)
+        self._known(path, entry, _LEARNER)
         name = entry.get("name")
         if not isinstance(name, str):
-            raise self.wrong(path, 'a learner has no name; expected name = "..."')
+            raise self._wrong(path, 'a learner has no name; expected name = "..."')
         if name not in FIXED_POLICIES and name not in learners.names():
-            raise self.wrong((*path, "name"), unknown_name("learner", name, [*learners.names(), *FIXED_POLICIES]))
+            raise self._wrong((*path, "name"), unknown_name("learner", name, [*learners.names(), *FIXED_POLICIES]))
         params, grid = (entry.get(part, {}) for part in ("params", "grid"))
         for part, table in (("params", params), ("grid", grid)):
             if not isinstance(table, dict):
-                raise self.wrong((*path, part), f"{part} is {table!r}; expected a table of parameters")
+                raise self._wrong((*path, part), f"{part} is {table!r}; expected a table of parameters")
         for key, values in grid.items():
             if not isinstance(values, list) or not values:
-                raise self.wrong((*path, "grid", key), f"{key} is {values!r}; a grid takes a list of values")
+                raise self._wrong((*path, "grid", key), f"{key} is {values!r}; a grid takes a list of values")
             if key in params:
-                raise self.wrong((*path, "grid", key), f"{key} is given in params and in grid; expected one of them")
+                raise self._wrong((*path, "grid", key), f"{key} is given in params and in grid; expected one of them")
         return math.prod(map(len, grid.values()))
 
     def learner(self, i: int, entry: Mapping[str, Any]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -147,11 +161,11 @@ class _Reader:
         try:
             home = prepare(text)
         except Exception as error:
-            raise self.wrong(("problems",), one_line(error), text) from error
+            raise self._wrong(("problems",), one_line(error), text) from error
         try:
             home.starts(self.top.get("starts"))
         except Exception as error:
-            raise self.wrong(("starts",), f"{text}: {one_line(error)}") from error
+            raise self._wrong(("starts",), f"{text}: {one_line(error)}") from error
         return home
 
     def makes(self, path: tuple[Any, ...], key: RunKey) -> None:
@@ -167,29 +181,29 @@ class _Reader:
             found = {name: match.start() for name, word in words.items() if (match := re.search(word, said))}
             if found:
                 path = (*path, *places[min(found, key=lambda name: found[name])])
-            raise self.wrong(path, f"{key.learner} on {key.problem}: {said}") from error
+            raise self._wrong(path, f"{key.learner} on {key.problem}: {said}") from error
 
     # --- values ---
 
-    def known(self, path: tuple[Any, ...], table: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    def _known(self, path: tuple[Any, ...], table: Mapping[str, Any], names: tuple[str, ...]) -> None:
         for key in table:
             if key not in names:
-                raise self.wrong((*path, key), unknown_name("key", key, names))
+                raise self._wrong((*path, key), unknown_name("key", key, names))
 
-    def whole(self, path: tuple[Any, ...], value: Any, least: int) -> int:
+    def _whole(self, path: tuple[Any, ...], value: Any, least: int) -> int:
         try:
             return integer(path[-1], int(value) if isinstance(value, float) and value.is_integer() else value, least)
         except InputError as error:
-            raise self.wrong(path, error) from None
+            raise self._wrong(path, error) from None
 
     def seeds(self, value: Any) -> Sequence[int]:
         if isinstance(value, list) and value:
-            return [self.whole(("seeds",), seed, 0) for seed in value]
-        return range(min(self.whole(("seeds",), value, 1), MOST_RUNS + 1))
+            return [self._whole(("seeds",), seed, 0) for seed in value]
+        return range(min(self._whole(("seeds",), value, 1), MOST_RUNS + 1))
 
     def texts(self, path: tuple[Any, ...], value: Any) -> list[str]:
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-            raise self.wrong(path, f"{path[-1]} is {shown(value)}; expected a list of texts")
+            raise self._wrong(path, f"{path[-1]} is {shown(value)}; expected a list of texts")
         return value
 
     def imports(self, value: Any) -> list[str]:
@@ -198,12 +212,12 @@ class _Reader:
             try:
                 load_module(name, self.folder)
             except InputError as error:
-                raise self.wrong(("imports",), error, name) from error
+                raise self._wrong(("imports",), error, name) from error
         return names
 
     # --- places ---
 
-    def wrong(self, path: tuple[Any, ...], message: object, quoted: str = "") -> InputError:
+    def _wrong(self, path: tuple[Any, ...], message: object, quoted: str = "") -> InputError:
         return InputError(f"{self.source}, line {self.line(path, quoted)}: {message}")
 
     def line(self, path: tuple[Any, ...], quoted: str = "") -> int:

@@ -43,11 +43,11 @@ class Range:
     choices: tuple[Any, ...] = ()
 
     def first(self) -> Any:
-        """Some value of it."""
+        """A value that is in the range."""
         return self.choices[0] if self.choices else int(self.low) if self.whole else self.low
 
     def space(self, optuna: Any) -> Any:
-        """The same for Optuna."""
+        """The range as Optuna describes it."""
         kinds = optuna.distributions
         if self.choices:
             return kinds.CategoricalDistribution(self.choices)
@@ -55,17 +55,15 @@ class Range:
             return kinds.IntDistribution(int(self.low), int(self.high), log=self.log)
         return kinds.FloatDistribution(self.low, self.high, log=self.log)
 
-    def suggest(self, trial: Any, name: str) -> Any:
-        """Ask a trial for a value."""
-        if self.choices:
-            return trial.suggest_categorical(name, list(self.choices))
-        if self.whole:
-            return trial.suggest_int(name, int(self.low), int(self.high), log=self.log)
-        return trial.suggest_float(name, self.low, self.high, log=self.log)
-
 
 def parse_range(text: str) -> tuple[str, Range]:
-    """``beta=0.01:1:log``, ``frame=10:100:int``, ``cap=H,H-h+1``."""
+    """Read the name and the range of a parameter.
+
+    >>> parse_range("beta=0.01:1:log")
+    ('beta', Range(low=0.01, high=1.0, log=True, whole=False, choices=()))
+    >>> parse_range("cap=H,H-h+1")[1].choices
+    ('H', 'H-h+1')
+    """
     name, equals, tail = (part.strip() for part in text.partition("="))
     wrong = InputError(f"parameter {text!r}; expected name=low:high, name=low:high:log, name=low:high:int or name=a,b,c")
     if not (name and equals and tail):
@@ -87,7 +85,19 @@ def parse_range(text: str) -> tuple[str, Range]:
 
 @dataclass(frozen=True)
 class Question:
-    """What is searched for."""
+    """What is searched for: the parameters of ``learner`` within ``ranges`` with the least hard regret.
+
+    Attributes:
+        problems: the problems that judge a choice.
+        learner: the name of the learner.
+        ranges: the values that each parameter may have.
+        episodes: the episodes of each run.
+        violation_limit: the hard violation that a choice may have on its worst problem.
+        seeds: the runs of a choice on each problem.
+        preset: which rule gives the learner its other constants.
+        slater_gap: what the learner is told of the Slater gap: a number, "oracle", or None.
+        fixed: parameters that are not searched.
+    """
 
     problems: tuple[str, ...]
     learner: str
@@ -163,19 +173,19 @@ class Search:
             return cls(path)
 
     def add(self, choice: Choice) -> None:
-        """Keep one more."""
+        """Keep one more choice, also on the disk."""
         self.choices.append(choice)
         sealed = seal({"choices": encode([asdict(each) for each in self.choices])})
         write_whole(self.path, lambda file: file.write(sealed))
 
     @property
     def judged(self) -> list[Choice]:
-        """Those that could be judged."""
+        """The choices that could be judged."""
         return [choice for choice in self.choices if not choice.error]
 
 
 def tune(question: Question, folder: Path, trials: int, how: How, seed: int = 0) -> Answer:
-    """Search until ``trials`` choices are judged, those of earlier sittings included, or a signal stops it.
+    """Search until ``trials`` choices are judged, or a signal stops the search. Choices that were judged before count.
 
     Args:
         question: what is searched for.
@@ -214,7 +224,17 @@ def tune(question: Question, folder: Path, trials: int, how: How, seed: int = 0)
 
 
 def judge(question: Question, params: Mapping[str, Any], how: How) -> tuple[Choice, int | None]:
-    """A choice with its hard regret and hard violation, or why it has none; and the signal that stopped it, if one did."""
+    """Judge one choice of parameters by its runs.
+
+    Args:
+        question: what is searched for.
+        params: the choice.
+        how: where the runs are played and kept.
+
+    Returns:
+        The choice with its hard regret and hard violation, or with the reason why it has none; and the number of the signal
+        that stopped the runs, None if none did.
+    """
     keys = question.keys(params)
     sitting = play(keys, how)
     if not sitting.finished(keys):
@@ -230,7 +250,14 @@ def judge(question: Question, params: Mapping[str, Any], how: How) -> tuple[Choi
 
 
 def answer(optuna: Any, search: Search, question: Question, signal: int | None = None) -> Answer:
-    """What the search knows now."""
+    """What a search has found so far.
+
+    Args:
+        optuna: the module.
+        search: the choices that were judged.
+        question: what is searched for.
+        signal: the number of the signal that stopped the search, if one did.
+    """
     judged, importance = search.judged, dict[str, float]()
     failed = len(search.choices) - len(judged)
     if len(judged) > 3 and len({choice.hard_regret for choice in judged}) > 1:
@@ -249,8 +276,9 @@ def answer(optuna: Any, search: Search, question: Question, signal: int | None =
 
 def _next(optuna: Any, search: Search, question: Question, seed: int) -> dict[str, Any]:
     """The choice that follows from the choices before and the seed."""
-    trial = _study(optuna, search, question, seed + len(search.choices)).ask()
-    return {name: values.suggest(trial, name) for name, values in question.ranges.items()}
+    spaces = {name: values.space(optuna) for name, values in question.ranges.items()}
+    found: dict[str, Any] = _study(optuna, search, question, seed + len(search.choices)).ask(spaces).params
+    return found
 
 
 def _study(optuna: Any, search: Search, question: Question, seed: int) -> Any:

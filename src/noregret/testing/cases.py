@@ -49,7 +49,13 @@ def refused(what: str, *words: str) -> Iterator[None]:
 
 
 def same(one: Mapping[str, Any], other: Mapping[str, Any], what: str) -> None:
-    """Fail a check unless two states have the same entries, bit for bit."""
+    """Fail a check unless two states of a learner have the same entries, bit for bit.
+
+    Args:
+        one: a state.
+        other: another state.
+        what: what the two states are, for the message.
+    """
     expect(one.keys() == other.keys(), f"{what}: the states have entries {sorted(one)} and {sorted(other)}")
     for key, value in one.items():
         expect(np.array_equal(value, other[key]), f"{what}: state[{key!r}] differs")
@@ -59,7 +65,20 @@ def small(
     seed: int = 0, *, H: int = 3, S: int = 4, A: int = 3, m: int = 1, d: int | None = None, masked: bool = False,
     by_next: bool = False, sparse: bool = False, **changes: Any,
 ) -> TabularCMDP:  # fmt: skip
-    """A random problem; ``d`` gives it features, ``masked`` takes some actions away at some steps."""
+    """A small random problem.
+
+    Args:
+        seed: of all random numbers.
+        H: steps of an episode.
+        S: states.
+        A: actions.
+        m: constraints.
+        d: the dimension of random features; None for one-hot ones.
+        masked: whether some actions are not available at some steps.
+        by_next: whether reward and utilities depend on the next state too.
+        sparse: whether a state and an action have at most two next states.
+        changes: arrays of the problem in place of the random ones.
+    """
     rng = np.random.default_rng(seed)
     P = rng.dirichlet(np.full(S, 0.7), size=(H, S, A))
     if sparse:  # two successors a row, some of them one
@@ -106,12 +125,18 @@ class Case:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self, episodes: int = K, **more: Any) -> Learner:
-        """The learner."""
+        """Make the learner, for so many episodes and with ``more`` parameters."""
         given = {"slater_gap": 0.5} | told(self.learner, self.problem) | dict(self.params) | more
         return learners.make(self.learner, self.problem.spec, episodes=episodes, **given)
 
     def trial(self, episodes: int = K, seed: int = 3, steps: int | None = None) -> TableTrial:
-        """A trial that records every episode, played to its end in blocks of ``steps``; not played for 0."""
+        """A trial that records every episode, played to its end.
+
+        Args:
+            episodes: its length.
+            seed: of all its random numbers.
+            steps: the episodes of a block; None for one block, 0 for a trial that is not played.
+        """
         key = RunKey(self.problem.name, self.learner, episodes, seed, record_every=1)
         trial = TableTrial(self.problem, self.make(episodes), key, 0.0, worlds.compile_world(self.problem))
         while trial.k < episodes and steps != 0:
@@ -119,7 +144,16 @@ class Case:
         return trial
 
     def play(self, learner: Learner, first: int, last: int) -> list[Array]:
-        """Episodes first..last−1 of one fixed sequence of uniforms; the policies played."""
+        """Play some episodes from one fixed sequence of random numbers.
+
+        Args:
+            learner: plans and observes each episode.
+            first: the first episode, from 0.
+            last: the episode after the last one.
+
+        Returns:
+            The policy of each episode.
+        """
         world, policies = worlds.compile_world(self.problem), []
         scratch = worlds.scratch_for(world)
         for k in range(first, last):

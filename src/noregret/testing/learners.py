@@ -30,6 +30,10 @@ def check_learner(learner: str | type[Learner], **params: Any) -> None:
 
     Raises:
         CheckError: the first check that fails, by its name and what was expected.
+
+    Example:
+        >>> from noregret.testing import check_learner
+        >>> check_learner("uniform")
     """
     for name, check in learner_checks(learner, **params):
         try:
@@ -39,7 +43,16 @@ def check_learner(learner: str | type[Learner], **params: Any) -> None:
 
 
 def learner_checks(learner: str | type[Learner], **params: Any) -> Iterator[Check]:
-    """The checks of :func:`check_learner` one by one, each with its name."""
+    """The checks of :func:`check_learner` one by one, each with its name.
+
+    Args:
+        learner: its name, or its class, which is registered.
+        params: parameters to make it with.
+
+    Example:
+        >>> from noregret.testing import learner_checks
+        >>> dict(learner_checks("uniform"))["unknown parameters are refused"]()
+    """
     name = learner if isinstance(learner, str) else learners.register(learner).name
     cases = {case: Case(name, problem, params) for case, problem in problems().items()}
     for case, one in cases.items():

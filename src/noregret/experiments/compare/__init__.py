@@ -43,21 +43,26 @@ def compare(
         learners: names, such as "opdop" or "primal-dual-lsvi:alpha=inf".
         episodes: K of every run.
         trials: trials of every run.
-        seed: one number for all randomness; the same for every run.
-        preset: where the learners' constants come from.
+        seed: the number that all randomness is drawn from; the same for every run.
+        preset: which rule gives the learners their constants, such as "practical" or "theory".
         slater_gap: what the learners are told of γ: a number, "oracle", or None.
         out: a folder that keeps the runs, so that the same call goes on after a stop or a crash.
-        fresh: forget what ``out`` has of these runs.
+        fresh: whether ``out`` forgets these runs first.
         backend: "threads", "processes", "ray" or "dask".
         threads: runs at once; all cores by default.
         progress: whether a bar is shown; by default on a terminal.
 
     Returns:
-        An outcome for each problem and learner, problem by problem: a result, or the reason why there is none. Together they
+        An outcome for each problem and learner, problem by problem: a result, or the reason why there is none. The comparison
         can be saved, drawn, and made a frame.
 
     Raises:
         InputError: a list is empty or has a name twice; a name, a length or a preset is unknown.
+
+    Example:
+        >>> import noregret as nr
+        >>> nr.compare(["random:S=3,A=2,H=2"], ["uniform", "optimal"], episodes=10, trials=2, progress=False)
+        <Comparison: 2 learners on 1 problem, 2 of 2 ran>
     """
     entries = [one if isinstance(one, Entry) else Entry.read(one) for one in learners]
     how = How(None if out is None else Path(out), fresh, backend, workers=threads, progress=progress)
@@ -103,7 +108,16 @@ def _refusal(key: RunKey) -> str:
 
 
 def run_grid(grid: Grid, how: How, tell: Callable[[Outcome], None] = lambda one: None) -> Comparison:
-    """Play the cells; ``tell`` is called with each that is through. After Ctrl-C the others have the reason ``STOPPED``."""
+    """Play the cells of a comparison.
+
+    Args:
+        grid: the cells.
+        how: where the runs are played and kept.
+        tell: a function that is called with each cell that is finished, failed or refused. The outcome has no result yet.
+
+    Returns:
+        An outcome for each cell. After Ctrl-C a cell that is not finished has the reason ``STOPPED``.
+    """
     waiting = [{key.id for key in keys} for keys in grid.keys]
     failed: dict[int, str] = {}
 

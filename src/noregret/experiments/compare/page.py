@@ -71,7 +71,13 @@ def slope_text(result: RunResult) -> str:
 
 
 def with_slopes(made: Table, outcomes: Sequence[Outcome], column: str) -> Table:
-    """The same table with every digit of its slopes, and a column beside them that names the curve of each."""
+    """A table of outcomes with every digit of its slopes, and a new column that says which curve each slope is of.
+
+    Args:
+        made: the table, a row for each outcome.
+        outcomes: the outcomes, in the order of the rows.
+        column: the name of the column with the slopes.
+    """
     i = made.columns.index(column)
     rows = []
     for row, one in zip(made.rows, outcomes, strict=True):

@@ -44,7 +44,13 @@ class Pair:
 
 
 def counter_example(horizon: int, epsilon: float, constrained: bool = True) -> Pair:
-    """The paper's example with the largest M that Q ≤ H allows."""
+    """The paper's example with the largest M that Q ≤ H allows.
+
+    Args:
+        horizon: H, at least 2.
+        epsilon: how far apart the two composites are, above 0 and at most 1.
+        constrained: whether the dual is 1; else it is 0.
+    """
     if not 0.0 < epsilon <= 1.0:
         raise InputError(f"epsilon is {epsilon!r}; expected a number above 0 and at most 1")
     integer("horizon", horizon, 2)
@@ -55,7 +61,13 @@ def counter_example(horizon: int, epsilon: float, constrained: bool = True) -> P
 
 
 def value(Q: Array, Y: float, alpha: float) -> Array:
-    """V_r and V_g under the soft-max of Algorithm 1, by its own kernel; α = ∞ is greedy."""
+    """V_r and V_g under the soft-max of Algorithm 1, by its own kernel.
+
+    Args:
+        Q: the reward's and the utility's values of the two actions, (2,2).
+        Y: the dual.
+        alpha: the temperature's inverse; infinity is greedy.
+    """
     from noregret.kernels.gram.base import Tables, everyone
     from noregret.kernels.softmax import soft_max
 
@@ -65,13 +77,31 @@ def value(Q: Array, Y: float, alpha: float) -> Array:
 
 
 def value_gap(horizon: int, epsilon: float, alpha: float, constrained: bool = True) -> float:
-    """|V_r − Ṽ_r| of the two composites that are ε apart."""
+    """The change of the reward value, |V_r − Ṽ_r|, between the two composites that are ε apart.
+
+    Args:
+        horizon: H.
+        epsilon: ε.
+        alpha: of the soft-max; infinity is greedy.
+        constrained: whether there is a constraint.
+
+    Example:
+        >>> round(value_gap(10, 1e-6, np.inf), 3)
+        9.0
+    """
     pair = counter_example(horizon, epsilon, constrained)
     return float(abs(value(pair.Q, pair.Y, alpha)[0] - value(pair.Q_near, pair.Y_near, alpha)[0]))
 
 
 def lemma_bound(horizon: int, epsilon: float, alpha: float, xi: float = 1.0) -> float:
-    """ε(1 + 2αH(1+ξ+H)), what the paper's lemma allows (l. 1090-1116)."""
+    """The change that the paper's lemma allows, ε(1 + 2αH(1+ξ+H)) (l. 1090-1116).
+
+    Args:
+        horizon: H.
+        epsilon: ε.
+        alpha: of the soft-max.
+        xi: ξ, the cap of the dual.
+    """
     return epsilon * (1.0 + 2.0 * alpha * horizon * (1.0 + xi + horizon))
 
 
@@ -89,7 +119,13 @@ class Demo:
 
 
 def run(horizon: int = HORIZON, alphas: tuple[float, ...] = ALPHAS, epsilons: tuple[float, ...] = EPSILONS) -> Demo:
-    """All the numbers of the figure."""
+    """Compute all the numbers of the figure.
+
+    Args:
+        horizon: H.
+        alphas: of the soft-max policies.
+        epsilons: how far apart the two composites are.
+    """
     return Demo(
         horizon=horizon,
         epsilons=np.array(epsilons),

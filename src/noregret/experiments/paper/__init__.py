@@ -15,7 +15,18 @@ from noregret.runs.runner import Sitting
 
 
 def run(episodes: int, trials: int, seed: int, how: How, say: Callable[[str], None]) -> tuple[Sitting, list[Neighbour]]:
-    """Play the main run and its neighbours; gives what is finished, in order."""
+    """Play the main run and its neighbours.
+
+    Args:
+        episodes: of every run.
+        trials: of the main run; a neighbour has at most :data:`settings.NEIGHBOUR_TRIALS`.
+        seed: of every run.
+        how: where the runs are played and kept.
+        say: is told in a line what is going to be run.
+
+    Returns:
+        How the call ended, and the results that are finished, the main one first.
+    """
     done = []
     plans = {}
     for setting in (settings.MAIN, *settings.NEIGHBOURS):

@@ -28,11 +28,7 @@ class Case:
         return tuple(2**i for i in range(self.first, self.last + 1))
 
 
-CASES = (
-    Case("job-scheduling", 3e-5, 9, 13),
-    Case("random", 3e-5, 9, 13),
-    Case("streaming", 1e-4, 9, 14),
-)
+CASES = (Case("job-scheduling", 3e-5, 9, 13), Case("random", 3e-5, 9, 13), Case("streaming", 1e-4, 9, 14))
 #: ``--quick``: so many doublings less, and fewer trials.
 QUICK_DOUBLINGS = 4
 QUICK_TRIALS = 3

@@ -1,1 +1,1 @@
-"""Where runs are played: threads, processes, a Ray or a Dask cluster; each module has a function ``play``."""
+"""Where runs are played: threads, processes, a Ray or a Dask cluster; each is a function of the runs, a context, and a tick."""

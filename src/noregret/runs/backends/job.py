@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -15,7 +15,7 @@ from noregret._system.blas import pin_one_thread
 from noregret.errors import FileError, InputError
 from noregret.problems.registry import module_of
 from noregret.runs import supplies
-from noregret.runs.execute import CHECKPOINT_SECONDS, Ending, Settings, execute
+from noregret.runs.execute import Ending, Settings, execute
 from noregret.store import RunKey, Store
 
 #: The folder in a store with what the runs' keys name by a hash only.
@@ -23,29 +23,38 @@ INPUTS = ".inputs"
 
 
 @dataclass
-class Context:
-    """What a backend is told beside the runs. What follows ``progress`` is for runs in this process only."""
+class Context(Settings):
+    """What a backend is told beside the runs: how each run is played, and where all of them are.
+
+    ``block_size``, ``keep_policies``, ``raises`` and ``watch`` reach runs in this process only.
+
+    Attributes:
+        store: where the runs are kept.
+        workers: how many runs are played at once.
+        imports: the modules that other processes import before they play.
+        address: the Ray or Dask cluster; None for one on this machine.
+        notice: a line for the person that waits, shown with the progress.
+    """
 
     store: Store
     workers: int
-    checkpoint_seconds: float = CHECKPOINT_SECONDS
-    loggers: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     address: str | None = None
-    stop: Event = field(default_factory=Event)
-    progress: Callable[[str, int], None] = lambda id, episode: None
-    block_size: int | None = None
-    keep_policies: bool = False
-    raises: bool = False
-    watch: Callable[[Any], None] | None = None
     notice: str = ""
 
-    def settings(self) -> Settings:
-        """How a run is played in this process."""
-        return Settings(
-            checkpoint_seconds=self.checkpoint_seconds, block_size=self.block_size, stop=self.stop, progress=self.progress,
-            loggers=self.loggers, keep_policies=self.keep_policies, raises=self.raises, watch=self.watch,
-        )  # fmt: skip
+    def fail(self, key: RunKey, why: str, traceback: str = "") -> Ending:
+        """Record in the store that a run could not be played.
+
+        Args:
+            key: the run.
+            why: the reason, in one line.
+            traceback: where it happened, as far as that is known.
+
+        Returns:
+            The ending of the run.
+        """
+        self.store.fail(key, {"error": why, "traceback": traceback})
+        return Ending(key.id, "failed", why)
 
     def job(self, key: RunKey) -> str:
         """The run as a text, with the modules that it needs: those that were named, those of its learner and its problem."""
@@ -64,7 +73,16 @@ class Context:
 
 
 def play(job: str, stop: Event | None = None, progress: Callable[[str, int], None] | None = None) -> str:
-    """Play the run of a text; the answer is an ending as a text. An error of the disk has the status "disk"."""
+    """Play a run in a worker.
+
+    Args:
+        job: the run, a text made by :meth:`Context.job`.
+        stop: an event. Once it is set, the run leaves a checkpoint and ends.
+        progress: a function of the run's id and its episode, called after each block.
+
+    Returns:
+        The ending as a text, for :func:`ending`. An error of the disk has the status "disk".
+    """
     entries: dict[str, Any] = json.loads(job)
     plugins.load_homes(entries["imports"])
     pin_one_thread()

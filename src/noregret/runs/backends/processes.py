@@ -29,7 +29,7 @@ PATIENCE = 60.0
 
 
 class Worker:
-    """A process, the run it plays, and a thread that hears what it says."""
+    """A process of this machine, the run that it plays, and a thread that reads its answers."""
 
     def __init__(self, heard: queue.Queue[tuple[Worker, str | None]]) -> None:
         command = [sys.executable, "-P", "-c", PROGRAM]
@@ -47,7 +47,7 @@ class Worker:
         self._heard.put((self, None))
 
     def tell(self, key: RunKey, text: str) -> None:
-        """Give it a run; when it is gone already, its death will be heard."""
+        """Give the worker a run. If the process is gone already, the thread that listens will say so."""
         assert self.process.stdin is not None
         self.key = key
         try:
@@ -57,7 +57,7 @@ class Worker:
             pass
 
     def dismiss(self) -> None:
-        """Ask it to stop: it leaves a checkpoint and goes."""
+        """Ask the worker to stop: it leaves a checkpoint and ends."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.close()
@@ -65,13 +65,22 @@ class Worker:
             pass
 
     def why(self) -> str:
-        """How it ended."""
+        """How the process ended, in words."""
         code = self.process.returncode
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
 
 
 def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
-    """Play runs; gives each ending when the run is on the disk. ``tick`` is called a few times a second."""
+    """Play runs in other processes of this machine.
+
+    Args:
+        keys: the runs.
+        context: where the runs are kept, and how each is played.
+        tick: a function that is called a few times a second.
+
+    Yields:
+        The ending of each run, once the run is in the store.
+    """
     todo, deaths = deque(keys), dict.fromkeys((key.id for key in keys), 0)
     heard: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
     workers: set[Worker] = set()
@@ -107,9 +116,7 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
                     continue
                 deaths[key.id] += 1
                 if deaths[key.id] >= DEATHS:
-                    why = f"its worker died {DEATHS} times, the last time by {worker.why()}"
-                    context.store.fail(key, {"error": why, "traceback": ""})
-                    yield Ending(key.id, "failed", why)
+                    yield context.fail(key, f"its worker died {DEATHS} times, the last time by {worker.why()}")
                 else:
                     todo.appendleft(key)
                 if born > DEATHS * (context.workers + len(keys)):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import Any
 
 from noregret._system.blas import one_thread
@@ -19,16 +20,24 @@ WRITERS, WAITING = 4, 16
 
 
 def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
-    """Play runs; gives each ending when the run is on the disk. ``tick`` is called a few times a second."""
+    """Play runs in threads of this process.
+
+    Args:
+        keys: the runs.
+        context: where the runs are kept, and how each is played.
+        tick: a function that is called a few times a second.
+
+    Yields:
+        The ending of each run, once the run is in the store.
+    """
     todo = iter(keys)
     playing: set[Future[tuple[Ending, Future[None] | None]]] = set()
     writing: dict[Future[None], Ending] = {}
 
     def one(key: RunKey) -> tuple[Ending, Future[None] | None]:
         written: list[Future[None]] = []
-        settings = context.settings()
-        settings.write = lambda finish: written.append(writers.submit(finish))
-        ending = execute(key, context.store, settings)
+        later = replace(context, write=lambda finish: written.append(writers.submit(finish)))
+        ending = execute(key, context.store, later)
         return ending, written[0] if written else None
 
     with one_thread(), ThreadPoolExecutor(WRITERS) as writers, ThreadPoolExecutor(context.workers) as players:
