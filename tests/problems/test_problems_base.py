@@ -290,6 +290,6 @@ def test_a_limit_is_a_number(limit: Any) -> None:
 
 
 def test_a_name_is_not_a_problem() -> None:
-    for call in (nr.solve, lambda name: nr.evaluate(name, 0), lambda name: nr.run(name, episodes=5)):
+    for call in (nr.solve, lambda name: nr.evaluate(name, 0)):  # ``run`` takes names
         with pytest.raises(InputError, match=r"problem is 'job-scheduling'; expected a problem \(problems.load"):
             call("job-scheduling")
