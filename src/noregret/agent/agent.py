@@ -114,6 +114,10 @@ class Agent:
         constraint_names: one for each constraint.
         bound: on the norm of a transformer's features, where none is proven.
         preset, slater_gap, params: of the learner, e.g. ``replan="doubling"``, ``merge_tol=0.01``, ``beta=0.3``.
+
+    >>> import noregret as nr
+    >>> nr.Agent(nr.problems.load("job-scheduling"), episodes=100)
+    <Agent primal-dual-lsvi: jobs finished / 2 >= 4; H=10 d=20, 0 episodes learned>
     """
 
     def __init__(
