@@ -48,7 +48,7 @@ def sweep(
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     table = sweep(asked, folder, progress=False)
         >>> table
-        <RunTable: 2 runs of uniform on random:A=2,H=2,S=3>
+        <RunTable: 2 runs of uniform on random:S=3,A=2,H=2>
     """
     plan = specs.from_entries(spec) if isinstance(spec, Mapping) else specs.read(spec)
     how = How(Path(out), fresh, backend, address, workers, imports=plan.imports, progress=progress)
