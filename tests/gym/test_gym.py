@@ -174,7 +174,7 @@ def test_what_is_refused():
     cases = [
         (lambda: Objectives.make(4), "neither given"),
         (lambda: Objectives.make(4, limit=1, threshold=1), "both given"),
-        (lambda: Objectives.make(4, limit="x"), "limit is 'x'"),
+        (lambda: Objectives.make(4, limit="x"), "limit is not an array of numbers: could not convert string to float: 'x'"),
         (lambda: Objectives.make(0, limit=1), "horizon is 0"),
         (lambda: Objectives.make(4, limit=1, reward_range=(1, 1)), "reward_range is (1, 1)"),
         (lambda: Objectives.make(4, limit=[1, 2], utility_range=[(0, 1)]), "utility_range has 1 ranges; expected 2"),

@@ -54,7 +54,7 @@ class Adequacy:
 
     @property
     def verdict(self) -> str:
-        """One plain sentence."""
+        """Whether the features are adequate, in one plain sentence."""
         i = int(np.where(self.shared > SMALL, self.unexplained, -np.inf).argmax())  # the worst of those that matter
         worst = max(float(self.unexplained[i]), 0.0)
         if self.large_bonus > MANY:
@@ -92,7 +92,7 @@ class Adequacy:
 
 
 def assess(learner: ContinuousLearner, episodes: list[Episode]) -> Adequacy:
-    """Judge the fit of a learner by episodes it has not learned from."""
+    """Judge how well a learner's features fit, by episodes that the learner has not learned from."""
     spec, view = learner.spec, learner.current()
     H, J = spec.horizon, 1 + spec.n_constraints
     squares, total, large, pairs = np.zeros(J), 0, 0, 0
@@ -141,7 +141,7 @@ def _one_hot(features: Any) -> bool:
 
 
 def _target_and_fit(learner: ContinuousLearner, episode: Episode, h: int) -> tuple[Array, Array]:
-    """The target y of one visit and its fit ⟨w,φ⟩, the latter with what the ridge is known to take off it."""
+    """The target y of one visit and its fit ⟨w,φ⟩. What the ridge is known to take off the fit is put back."""
     view, spec = learner.current(), learner.spec
     phi, block = _place(learner, episode, h)
     y = episode.observed[h].copy()

@@ -58,16 +58,16 @@ class Record(NamedTuple):
 
 
 class Callback:
-    """What :meth:`Agent.learn` calls; return False from ``on_episode`` to stop. A plain function serves as ``on_episode``."""
+    """What :meth:`Agent.learn` calls while it learns. A plain function serves as ``on_episode`` alone."""
 
     def on_start(self, agent: Agent) -> None:
-        """Before the first episode of a call to learn."""
+        """Called before the first episode of a call to learn."""
 
     def on_episode(self, agent: Agent, record: Record) -> bool | None:
-        """After each episode."""
+        """Called after each episode; return False to stop learning."""
 
     def on_end(self, agent: Agent) -> None:
-        """After the last one, also when stopped."""
+        """Called after the last episode, also when learning was stopped or failed."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Evaluation:
     totals: Array  # (n,m)
 
     def __str__(self) -> str:
-        """A few lines."""
+        """The means with their intervals and whether each constraint is met, in a few lines."""
         lines = [f"reward {self.reward[1]:.4g} [{self.reward[0]:.4g}, {self.reward[2]:.4g}] over {self.episodes} episodes"]
         for name, (low, mean, high), limit, good in zip(self.names, self.values, self.limits, self.satisfied, strict=True):
             sense = "at most" if self.costs else "at least"
@@ -101,13 +101,13 @@ class Agent:
     Args:
         env: a Gymnasium environment or its id, or a problem of noregret.
         learner: "primal-dual-lsvi" or "lsvi-ucb".
-        features: a feature map, or a scikit-learn transformer (fitted on random play here if it is not); None is one-hot for
-            discrete observations and a problem's own features for a problem.
-        threshold: the least raw total of each utility; or
-        limit: the most raw total of each cost. A problem brings its own.
+        features: a feature map, or a scikit-learn transformer. A transformer that is not fitted is fitted on random play. None
+            takes a problem's own features, or one-hot features for Discrete observations.
+        threshold: the least raw total of each utility. A problem brings its own.
+        limit: the most raw total of each cost, in place of ``threshold``.
         episodes: how many will be learned in all (more are refused), or None for a schedule without an end.
         horizon: H; None for that of the environment's time limit or of the problem.
-        seed: of everything random.
+        seed: determines everything random.
         reward_range: (low, high) of raw rewards.
         utility_range: (low, high) of raw utilities or costs, or one for each.
         utility, reward_weights, utility_weights, overrun: see :mod:`noregret.gym.world`.
@@ -199,9 +199,7 @@ class Agent:
     def __repr__(self) -> str:
         """What the agent is and how far it has come, in one line."""
         o = self.objectives
-        asked = ", ".join(
-            f"{name} {'<=' if o.costs else '>='} {limit:g}" for name, limit in zip(o.names, o.limits, strict=True)
-        )
+        asked = ", ".join(o.stated(">=", "<="))
         return f"<Agent {self.learner_name}: {asked}; H={o.horizon} d={self.spec.dimension}, {self.episodes} episodes learned>"
 
     # --- learning ------------------------------------------------------------------------------------------------------
@@ -209,7 +207,16 @@ class Agent:
     def learn(
         self, episodes: int, callback: Callback | Callable[[Agent, Record], Any] | None = None, progress_bar: bool = True
     ) -> Agent:
-        """Learn from ``episodes`` more episodes. An episode that fails is not counted and leaves the learner as it was."""
+        """Learn from more episodes. An episode that fails is not counted and leaves the learner as it was.
+
+        Args:
+            episodes: how many.
+            callback: called after each episode with the agent and a :class:`Record`; False as its answer stops learning.
+            progress_bar: show one.
+
+        Raises:
+            InputError: more episodes than the agent was made for, or the environment broke a promise.
+        """
         integer("episodes", episodes, 1)
         if self.total is not None and self.episodes + episodes > self.total:
             raise InputError(
@@ -245,7 +252,7 @@ class Agent:
         return Record(k, episode.reward, episode.values, len(episode.actions))
 
     def _retune(self) -> None:
-        """Without an end, take the constants of the next power of two, before anything plans with those of the last."""
+        """Without a total, take the constants of the next power of two episodes, before anything plans with the old ones."""
         K = max(FIRST_TOTAL, 1 << self.episodes.bit_length())
         if self.total is None and K != self.learner.episodes:
             self.learner.retune(K)
@@ -253,19 +260,28 @@ class Agent:
     # --- acting --------------------------------------------------------------------------------------------------------
 
     def predict(self, obs: Any, step: int, deterministic: bool = False) -> int:
-        """An action for an observation at a step 0..H-1; drawn from the policy, or its likeliest if ``deterministic``."""
+        """Choose an action for an observation.
+
+        Args:
+            obs: as the environment gives it.
+            step: 0..H-1, how many actions of the episode were taken before.
+            deterministic: take the likeliest action; if not, one is drawn from the policy.
+
+        Returns:
+            The action, as the environment takes it.
+        """
         integer("step", step, 0, self.objectives.horizon - 1)
         policy = self.probabilities(obs, step)
         a = policy.argmax() if deterministic else draw_action(policy[None, None], 0, 0, self._predictions.random())
         return int(a) + self.starts[1]
 
     def probabilities(self, obs: Any, step: int) -> Array:
-        """π_step(·|obs), (A,), in the order of the environment's actions."""
+        """Compute the probabilities (A,) of all actions at an observation, in the order of the environment's actions."""
         rows = self.learner.encode(step, plain(obs, self.starts[0]))
         return np.asarray(self.learner.current().chances(step, rows[None])[0])
 
     def evaluate(self, episodes: int = 100, deterministic: bool = False) -> Evaluation:
-        """Play fresh episodes with the policy as it is, stochastic unless asked otherwise, and learn nothing."""
+        """Play fresh episodes with the current policy and learn nothing; ``deterministic`` takes the likeliest actions."""
         integer("episodes", episodes, 1)
         played = self._fresh(episodes, 1, deterministic)
         rewards, totals = np.array([e.reward for e in played]), np.array([e.values for e in played])
@@ -280,7 +296,7 @@ class Agent:
         )  # fmt: skip
 
     def adequacy(self, episodes: int = 200) -> adequacy.Adequacy:
-        """Whether the features are good enough, judged by fresh episodes; see :mod:`noregret.agent.adequacy`."""
+        """Judge by fresh episodes whether the features are good enough; see :mod:`noregret.agent.adequacy`."""
         return adequacy.assess(self.learner, self._fresh(integer("episodes", episodes, 1), 2, False))
 
     def _fresh(self, n: int, purpose: int, deterministic: bool) -> list[Episode]:
@@ -288,15 +304,13 @@ class Agent:
         return [play(world, self.learner, *_seeds(self.seed, purpose, i, H), deterministic) for i in range(n)]
 
     def summary(self) -> str:
-        """What the agent is and how far it has come, in a few lines."""
+        """Say what the agent is and how far it has come, in a few lines."""
         o, n = self.objectives, min(100, self.episodes)
-        sense = "at most" if o.costs else "at least"
-        limits = "; ".join(f"{name} {sense} {limit:g}" for name, limit in zip(o.names, o.limits, strict=True))
         total = "no end" if self.total is None else str(self.total)
         lines = [
             f"{self.learner_name} ({self.learner.preset}), H={o.horizon} A={self.spec.n_actions} d={self.spec.dimension}",
             f"features: {self.features.describe()}",
-            f"constraint: {limits}",
+            f"constraint: {'; '.join(o.stated())}",
             f"episodes: {self.episodes} of {total}; plans: {self.learner.replans}; "
             f"dual: {np.round(self.learner.dual, 4).tolist()}",
             f"states kept: at most {int(self.learner.kept.max())} a step; {self._notice()}",
@@ -318,7 +332,7 @@ class Agent:
     # --- files ---------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything but the environment and the feature map to one .npz file, with JSON inside, whole or not at all."""
+        """Write everything but the environment and the feature map to one .npz file; a failed write leaves the old file."""
         agent_files.write(path, self)
 
     @classmethod
@@ -327,9 +341,14 @@ class Agent:
 
         Args:
             path: what :meth:`save` wrote.
-            features: the same feature map; verified on observations stored in the file. None where it was one-hot.
+            features: the feature map that the agent was made with; it is verified on observations stored in the file. None
+                where it was one-hot.
             env: the environment, to learn on or evaluate; not needed to predict.
             world: ``utility``, ``reward_weights``, ``utility_weights``, ``overrun`` as at construction.
+
+        Raises:
+            InputError: the feature map or the environment is not the one that the agent was made with.
+            FileError: the file cannot be read.
         """
         for key in world:
             if key not in WORLD:

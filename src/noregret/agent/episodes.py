@@ -27,7 +27,21 @@ class Episode(NamedTuple):
 
 
 def play(world: World, learner: ContinuousLearner, seed: int, uniforms: Array, deterministic: bool = False) -> Episode:
-    """Play one episode; ``uniforms`` (H,) draw the actions. An error names the step and the value that was wrong."""
+    """Play one episode with a learner's current plan, and learn nothing.
+
+    Args:
+        world: the environment.
+        learner: whose plan is played.
+        seed: of the environment's randomness.
+        uniforms: (H,) random numbers in [0,1) that draw the actions.
+        deterministic: take the likeliest action instead.
+
+    Returns:
+        What happened.
+
+    Raises:
+        InputError: a value or the episode's length is not what was promised; the message names the step and the value.
+    """
     objectives, view = world.objectives, learner.current()
     H, m = objectives.horizon, len(objectives.limits)
     rows, actions = np.empty((H, learner.map.rows, learner.map.width)), np.empty(H, dtype=np.int64)

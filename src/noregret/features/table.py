@@ -23,7 +23,7 @@ def is_one_hot(phi: Array) -> bool:
 
 
 def is_linear(problem: TabularCMDP, phi: Array | None) -> bool:
-    """Whether transitions, rewards and utilities are linear in φ at every step, as in a linear MDP; None is one-hot."""
+    """Tell whether transitions, rewards and utilities are linear in φ at every step, as in a linear MDP; None is one-hot."""
     if phi is None:
         return True
     for h in range(problem.horizon):

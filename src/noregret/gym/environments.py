@@ -1,4 +1,4 @@
-"""What an agent needs to know of an environment before it plays: the object itself, its horizon, features for it."""
+"""What an agent needs before it plays: the environment as an object, the horizon, and features for its observations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from noregret.problems.linear_continuous import LinearCMDP
 
 
 def as_environment(env: Any) -> Any:
-    """The environment itself, that of an id, or that of a problem."""
+    """Make a Gymnasium environment from an id or a problem; an environment is returned as it is.
+
+    Raises:
+        InputError: ``env`` is none of the three.
+    """
     if isinstance(env, TabularCMDP | LinearCMDP):
         return make_env(env)
     if isinstance(env, str):
@@ -29,7 +33,11 @@ def as_environment(env: Any) -> Any:
 
 
 def horizon_of(env: Any, horizon: int | None) -> int:
-    """H: what was given, or the environment's time limit."""
+    """Find the horizon H: the one given, or the environment's time limit.
+
+    Raises:
+        InputError: there is neither, or H is not a whole number of at least 1.
+    """
     if horizon is None:
         horizon = getattr(getattr(env, "spec", None), "max_episode_steps", None)
         layer = env
@@ -43,7 +51,22 @@ def horizon_of(env: Any, horizon: int | None) -> int:
 
 
 def features_for(features: Any, world: World, horizon: int, seed: int, bound: float | None) -> Any:
-    """The feature map for a world: what was given, a transformer as one, or what goes without saying."""
+    """Choose the feature map for an environment.
+
+    Args:
+        features: a feature map, a scikit-learn transformer, or None. A transformer that is not fitted is fitted on states of
+            random play. None takes a problem's own features, or one-hot features for Discrete observations.
+        world: the environment.
+        horizon: H, where episodes of random play end.
+        seed: of random play.
+        bound: on the norm of a transformer's features, where none is proven.
+
+    Returns:
+        A feature map for as many actions as the environment has.
+
+    Raises:
+        InputError: ``features`` cannot serve, or None is given and nothing can be chosen.
+    """
     env, A = world.env, world.n_actions
     if features is None:
         inner = getattr(env, "unwrapped", env)

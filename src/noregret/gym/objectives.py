@@ -1,9 +1,9 @@
-r"""Raw rewards and costs of an environment, and the same in [0,1] as the algorithm needs them.
+r"""From the raw rewards and costs of an environment to numbers in [0,1], which the algorithm needs.
 
-With a range [lo, hi] a reward or utility v becomes (v - lo)/(hi - lo), and a cost 1 - (c - lo)/(hi - lo). Over H steps a
-threshold on the raw total, Σv ≥ threshold, becomes b = (threshold - H·lo)/(hi - lo), a limit Σc ≤ limit becomes b = H -
-(limit - H·lo)/(hi - lo). After an early end every missing step counts as raw 0, reward and cost, and is mapped like all
-others.
+With a range [lo, hi] a reward or utility v becomes (v - lo)/(hi - lo). A cost c becomes 1 - (c - lo)/(hi - lo). Over H steps a
+threshold on the raw total, Σv ≥ threshold, becomes b = (threshold - H·lo)/(hi - lo). A limit Σc ≤ limit becomes b = H -
+(limit - H·lo)/(hi - lo). After an early end every missing step counts as a raw reward and a raw cost of 0; these zeros are
+mapped like all other numbers.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noregret.errors import InputError
-from noregret.problems.base import Array
 from noregret.problems.checks import integer
+from noregret.problems.validation import Array, constraint_names, floats
 
 #: A value outside its range by at most this share of it is rounding.
 SLACK = 1e-6
@@ -25,9 +25,15 @@ SLACK = 1e-6
 
 @dataclass(frozen=True)
 class Objectives:
-    """Horizon, ranges and limits: everything between raw numbers and [0,1].
+    """Horizon, ranges and limits: everything between raw numbers and [0,1]. :meth:`make` builds and checks one.
 
-    ``costs`` says whether the constraints are limits from above on costs (else thresholds from below on utilities).
+    Args:
+        horizon: H.
+        reward_range: (low, high) of raw rewards.
+        utility_ranges: (low, high) of each raw utility or cost.
+        limits: what each raw total is held to.
+        costs: whether ``limits`` are limits from above on costs; if not, they are thresholds from below on utilities.
+        names: one for each constraint.
     """
 
     horizon: int
@@ -47,30 +53,38 @@ class Objectives:
         utility_range: Any = (0.0, 1.0),
         names: Sequence[str] = (),
     ) -> Objectives:
-        """Check and put together; exactly one of ``threshold`` and ``limit`` is needed."""
+        """Check the parts and put them together; exactly one of ``threshold`` and ``limit`` is needed.
+
+        Args:
+            horizon: H.
+            threshold: the least raw total of each utility.
+            limit: the most raw total of each cost.
+            reward_range: (low, high) of raw rewards.
+            utility_range: (low, high) of raw utilities or costs, one for all or one for each.
+            names: one for each constraint; made up where none are given.
+
+        Raises:
+            InputError: a part cannot be used, or no episode within the ranges could meet the constraint.
+
+        >>> Objectives.make(10, limit=4.0, utility_range=(0.0, 2.0)).thresholds.tolist()
+        [8.0]
+        """
         if (threshold is None) == (limit is None):
             given = "neither" if limit is None else "both"
             raise InputError(f"threshold and limit: {given} given; expected threshold= for utilities or limit= for costs")
-        word, value = ("limit", limit) if limit is not None else ("threshold", threshold)
-        try:
-            limits = np.atleast_1d(np.asarray(value, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise InputError(f"{word} is {value!r}; expected a number or one for each constraint") from None
-        if limits.ndim != 1 or not len(limits) or not np.isfinite(limits).all():
+        costs = limit is not None
+        word, value = ("limit", limit) if costs else ("threshold", threshold)
+        assert value is not None
+        limits = np.atleast_1d(floats(word, value))
+        if limits.ndim != 1 or not len(limits):
             raise InputError(f"{word} is {value!r}; expected a finite number or one for each constraint")
         m = len(limits)
         ranges = list(utility_range) if np.ndim(utility_range) == 2 else [utility_range] * m
         if len(ranges) != m:
             raise InputError(f"utility_range has {len(ranges)} ranges; expected {m}")
-        kind = "cost" if limit is not None else "utility"
-        called = tuple(names) or ((kind,) if m == 1 else tuple(f"{kind} {i}" for i in range(m)))
-        if len(called) != m:
-            raise InputError(f"constraint_names has {len(called)} entries; expected {m}")
-        made = Objectives(
-            horizon=integer("horizon", horizon, 1), reward_range=_range("reward_range", reward_range),
-            utility_ranges=tuple(_range("utility_range", r) for r in ranges), limits=tuple(float(v) for v in limits),
-            costs=limit is not None, names=called,
-        )  # fmt: skip
+        H, called = integer("horizon", horizon, 1), constraint_names(names, m, "cost" if costs else "utility")
+        spans = tuple(_range("utility_range", r) for r in ranges)
+        made = Objectives(H, _range("reward_range", reward_range), spans, tuple(limits.tolist()), costs, called)
         made._check_within_reach(word)
         return made
 
@@ -87,15 +101,22 @@ class Objectives:
 
     @property
     def thresholds(self) -> Array:
-        """B (m,), for values in [0,1]."""
-        H, out = self.horizon, []
-        for limit, (low, high) in zip(self.limits, self.utility_ranges, strict=True):
-            share = (limit - H * low) / (high - low)
-            out.append(H - share if self.costs else share)
-        return np.array(out)
+        """The thresholds b (m,), for values in [0,1]."""
+        low, high = np.array(self.utility_ranges).T
+        share = (np.array(self.limits) - self.horizon * low) / (high - low)
+        return np.asarray(self.horizon - share if self.costs else share)
 
     def to_unit(self, step: int, reward: Any, values: Any) -> Array:
-        """(1+m,): a raw reward and m raw utilities or costs as numbers in [0,1], or an error that names step and value."""
+        """Map a raw reward and m raw utilities or costs to numbers in [0,1], (1+m,).
+
+        Args:
+            step: h, for the error message.
+            reward: raw.
+            values: m raw utilities or costs.
+
+        Raises:
+            InputError: a value is outside its range, or there are not m of them.
+        """
         m = len(self.limits)
         given = np.atleast_1d(np.asarray(values, dtype=np.float64))
         if given.shape != (m,):
@@ -114,35 +135,34 @@ class Objectives:
 
     @property
     def absorbing(self) -> Array | None:
-        """(1+m,): raw zeros as numbers in [0,1]; None where a range does not hold 0."""
+        """What a raw reward of 0 and raw utilities or costs of 0 are in [0,1], (1+m,); None where a range does not hold 0."""
         try:
             return self.to_unit(0, 0.0, np.zeros(len(self.limits)))
         except InputError:
             return None
 
     def meets(self, totals: Array) -> Any:
-        """Which of the raw totals (..., m) meet their constraint."""
+        """Tell which of the raw totals (..., m) meet their constraint."""
         return totals <= np.array(self.limits) if self.costs else totals >= np.array(self.limits)
+
+    def stated(self, at_least: str = "at least", at_most: str = "at most") -> list[str]:
+        """Say each constraint in a few words, such as "cost at most 2"."""
+        sense = at_most if self.costs else at_least
+        return [f"{name} {sense} {limit:g}" for name, limit in zip(self.names, self.limits, strict=True)]
 
     @property
     def _word(self) -> str:
         return "cost" if self.costs else "utility"
 
     def plain(self) -> dict[str, Any]:
-        """For JSON."""
+        """Give all fields as plain values, for JSON."""
         return asdict(self)
 
     @staticmethod
     def from_plain(data: dict[str, Any]) -> Objectives:
-        """Back from :meth:`plain`."""
-        word = {"limit" if data["costs"] else "threshold": data["limits"]}
-        return Objectives.make(
-            data["horizon"],
-            reward_range=data["reward_range"],
-            utility_range=data["utility_ranges"],
-            names=data["names"],
-            **word,
-        )
+        """Make the objectives that :meth:`plain` described, with all checks."""
+        given = {"limit" if data["costs"] else "threshold": data["limits"], "utility_range": data["utility_ranges"]}
+        return Objectives.make(data["horizon"], reward_range=data["reward_range"], names=data["names"], **given)
 
 
 def _range(name: str, value: Any) -> tuple[float, float]:

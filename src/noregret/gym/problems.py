@@ -13,7 +13,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from noregret.errors import InputError
 from noregret.kernels import world as worlds
@@ -23,7 +22,7 @@ from noregret.problems.linear_continuous import LinearCMDP
 
 
 class _ProblemEnv(gymnasium.Env[Any, Any]):
-    """What both kinds share: the count of steps and what a step returns."""
+    """What the environments of both kinds of problem share: the count of steps and what a step returns."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
@@ -64,14 +63,14 @@ class TabularEnv(_ProblemEnv):
         self._width = 2 + problem.n_constraints if problem.noise else 1
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.int64, dict[str, Any]]:
-        """Draw a start state."""
+        """Start an episode at a state drawn from the problem's start distribution."""
         self._begin(seed)
         self._u = self.np_random.random(worlds.world_width(self.problem))
         self._x = int(worlds.draw(self._world.start_cumulative, 0, self.problem.n_states, self._u[0]))
         return np.int64(self._x), self._info()
 
     def step(self, action: Any) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
-        """Take an action."""
+        """Take an action and return observation, reward, terminated, truncated and info."""
         a, h, x, world = self._check(action), self._h or 0, self._x, self._world
         row = (h * self.problem.n_states + x) * self.problem.n_actions + a
         u = self._u[1 + self._width * h :]
@@ -96,17 +95,15 @@ class LinearEnv(_ProblemEnv):
         super().__init__(problem, render_mode)
         self.observation_space = spaces.Box(-np.inf, np.inf, (problem.state_dimension,), dtype=np.float64)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
-        """Start at the problem's start."""
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Start an episode at the problem's start state."""
         self._begin(seed)
         self._u = self.np_random.random((self.problem.horizon, self.problem.uniforms))
         self._x = np.array(self.problem.start)
         return self._x.copy(), {}
 
-    def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
-        """Take an action."""
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Take an action and return observation, reward, terminated, truncated and info."""
         a, h = self._check(action), self._h or 0
         phi = self.problem.features.encode(self._x[None])[0, a]
         self._x, seen = self.problem.step(h, phi, self._u[h])
@@ -114,7 +111,14 @@ class LinearEnv(_ProblemEnv):
 
 
 def make_env(problem: str | TabularCMDP | LinearCMDP, render_mode: str | None = None) -> TabularEnv | LinearEnv:
-    """The environment of a problem, or of the text that names one."""
+    """Make the Gymnasium environment of a problem, or of the text that names one.
+
+    >>> import noregret as nr
+    >>> env = nr.gym.make_env("job-scheduling")
+    >>> observation, info = env.reset(seed=0)
+    >>> int(observation), int(env.action_space.n)
+    (9, 2)
+    """
     made = load(problem) if isinstance(problem, str) else problem
     if isinstance(made, LinearCMDP):
         return LinearEnv(made, render_mode)

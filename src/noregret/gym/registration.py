@@ -11,12 +11,20 @@ from typing import Any
 
 
 def env_id(problem: str) -> str:
-    """The environment of a problem's name: "job-scheduling" is "noregret/JobScheduling-v0"."""
+    """Give the id under which Gymnasium knows a problem.
+
+    >>> env_id("job-scheduling")
+    'noregret/JobScheduling-v0'
+    """
     return f"noregret/{''.join(word[:1].upper() + word[1:] for word in problem.split('-'))}-v0"
 
 
 def register_envs(own: bool = False) -> None:
-    """Tell Gymnasium of every problem that it does not know yet; with ``own`` of noregret's own only, which loads no others."""
+    """Register every problem with Gymnasium that Gymnasium does not know yet.
+
+    Args:
+        own: only noregret's own problems; then no package that announces problems is loaded.
+    """
     from gymnasium.envs.registration import register, registry
 
     from noregret.problems.registry import built_in, names
@@ -27,7 +35,7 @@ def register_envs(own: bool = False) -> None:
 
 
 def register_with_gymnasium() -> None:
-    """Our own :func:`register_envs` now, or once Gymnasium has been imported."""
+    """Register noregret's own problems with Gymnasium: now, or right after Gymnasium is imported."""
     if sys.modules.get("gymnasium") is not None:
         register_envs(own=True)
     elif not any(isinstance(finder, _AfterGymnasium) for finder in sys.meta_path):
@@ -35,12 +43,18 @@ def register_with_gymnasium() -> None:
 
 
 class _AfterGymnasium:
-    """A finder that finds Gymnasium as it would be found without it, and registers our environments after its import."""
+    """An import hook: it lets the other finders find Gymnasium, and registers our environments after Gymnasium's import."""
 
     looking = False
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The spec of Gymnasium; None for all other modules, as they are not ours to find."""
+        """Find the spec of Gymnasium; None for all other modules, as they are not ours to find.
+
+        Args:
+            name: of the module that is imported.
+            path: not used.
+            target: not used.
+        """
         if name != "gymnasium" or self.looking:
             return None
         from importlib.util import find_spec

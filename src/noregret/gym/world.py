@@ -8,7 +8,7 @@ Where the utilities come from (``utility=``):
   default) and ``utility_weights`` (m, n) the utilities (the other entries);
 - a function (observation, action, next observation, reward, info) of the user's, all as the environment has them; it returns
   one number or m of them;
-- None: the first of "tuple", "vector", "utility", "cost" that the first step shows and that means what was asked for: costs for
+- None: the first of "tuple", "vector", "utility", "cost" that the first step shows and that is of the right kind: costs for
   ``limit``, utilities for ``threshold``, a vector for either. An environment that only shows the other kind is refused.
 
 Observations and actions of a Discrete space that starts at n are n, n+1, ... for the environment and its user, and 0, 1, ...
@@ -72,33 +72,27 @@ class World:
             raise unknown_name("overrun", overrun, ("error", "cut"))
         self.env, self.objectives, self.utility, self.overrun = env, objectives, utility, overrun
         self.n_actions, self.starts = int(space.n), (first_state(env), int(space.start))
-        self.reward_weights = None if reward_weights is None else np.asarray(reward_weights, dtype=np.float64)
+        self.reward_weights = None if reward_weights is None else np.ravel(reward_weights).astype(np.float64)
         self.utility_weights = None if utility_weights is None else np.atleast_2d(np.asarray(utility_weights, dtype=np.float64))
         self._source: str | Callable[..., Any] | None = utility
         self._x: Any = None
 
     def reset(self, seed: int) -> Any:
-        """Start an episode; all its randomness comes from the seed."""
+        """Start an episode, all of whose randomness comes from the seed, and return the first observation."""
         observation, _ = self.env.reset(seed=seed)
         self._x = observation
         return self._plain(observation)
 
     def step(self, h: int, action: int) -> Outcome:
-        """Take an action at step h."""
+        """Take an action at step h and return what the environment gave, in raw numbers."""
         action += self.starts[1]
         results = self.env.step(action)
         if len(results) not in (5, 6):
             raise InputError(f"step {h}: the environment returned {len(results)} results; expected 5, or 6 with a cost")
-        observation, reward, *rest = results
-        terminated, truncated, info = rest[-3:]
-        source = self._source if self._source is not None else self._find(h, results)
-        values = self._values(h, source, action, observation, reward, rest[0], info)
+        observation, reward, *_, terminated, truncated, _ = results
+        values = self._values(h, action, results)
         if np.ndim(reward):
-            vector = np.asarray(reward, dtype=np.float64)
-            weights = self.reward_weights if self.reward_weights is not None else np.eye(len(vector))[0]
-            if weights.shape != vector.shape:
-                raise InputError(f"step {h}: reward has {len(vector)} entries; expected {len(weights)}, as reward_weights")
-            reward = vector @ weights
+            reward = self._weigh(h, reward, "reward_weights", 0)
         self._x = observation
         return Outcome(self._plain(observation), float(reward), values, bool(terminated), bool(truncated))
 
@@ -124,15 +118,22 @@ class World:
             f"reward, or a function as utility="
         )
 
-    def _values(self, h: int, source: Any, action: int, observation: Any, reward: Any, third: Any, info: Any) -> Array:
+    def _weigh(self, h: int, reward: Any, name: str, default: int | slice) -> Any:
+        """A vector reward times the weights called ``name``; without these the entries ``default`` of the vector."""
+        vector, weights = np.ravel(reward).astype(np.float64), getattr(self, name)
+        if weights is None:
+            return vector[default]
+        if weights.shape[-1] != len(vector):
+            raise InputError(f"step {h}: reward has {len(vector)} entries; expected {weights.shape[-1]}, as {name}")
+        return weights @ vector
+
+    def _values(self, h: int, action: int, results: tuple[Any, ...]) -> Array:
+        source = self._source if self._source is not None else self._find(h, results)
+        observation, reward, third, *_, info = results
         if callable(source):
             found = source(self._x, action, observation, reward, info)
         elif source == "vector":
-            vector = np.atleast_1d(np.asarray(reward, dtype=np.float64))
-            weights = self.utility_weights if self.utility_weights is not None else np.eye(len(vector))[1:]
-            if weights.shape[1] != len(vector):
-                raise InputError(f"step {h}: reward has {len(vector)} entries; expected {weights.shape[1]}, as utility_weights")
-            found = weights @ vector
+            found = self._weigh(h, reward, "utility_weights", slice(1, None))
         elif source == "tuple":
             found = third
         elif source in info:
@@ -149,17 +150,17 @@ class World:
 
 
 def is_discrete(space: Any) -> bool:
-    """Whether a space is Discrete: n values from a start on (MultiBinary has an n and no start)."""
+    """Tell whether a space is Discrete: n values from a start on (MultiBinary has an n and no start)."""
     return hasattr(space, "n") and hasattr(space, "start")
 
 
 def first_state(env: Any) -> int:
-    """The least observation where they are Discrete, else 0."""
+    """Give the least observation of an environment with Discrete observations; 0 for any other."""
     return int(env.observation_space.start) if is_discrete(env.observation_space) else 0
 
 
 def plain(observation: Any, first: int) -> NDArray[Any]:
-    """An observation as an array of numbers; one number counts from ``first``."""
+    """Turn an observation into an array of numbers; from a single number ``first`` is subtracted."""
     if isinstance(observation, dict | tuple):
         raise InputError(
             f"observation {show(list(observation))} is a {type(observation).__name__}; expected numbers (wrap the env "
@@ -170,7 +171,21 @@ def plain(observation: Any, first: int) -> NDArray[Any]:
 
 
 def sample_states(env: Any, n: int = 1000, seed: int = 0, steps: int = 1000) -> NDArray[Any]:
-    """About n observations of random play as a learner sees them, to fit a transformer on; ``steps`` end an episode."""
+    """Collect about n observations of random play as a learner sees them, to fit a transformer on.
+
+    Args:
+        env: a Gymnasium environment with Discrete actions.
+        n: how many observations.
+        seed: of all randomness.
+        steps: the most steps of an episode.
+
+    Returns:
+        The observations, along the first axis.
+
+    >>> import noregret as nr
+    >>> sample_states(nr.gym.make_env("job-scheduling"), n=20).shape
+    (20,)
+    """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     found: list[Any] = []
     first, least = int(getattr(env.action_space, "start", 0)), first_state(env)
