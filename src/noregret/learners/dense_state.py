@@ -99,13 +99,6 @@ def _check_kept(state: DenseState, given: dict[str, Numbers]) -> None:
     """Refuse counts that disagree with what is kept, and numbers of which no norm or probability can be made."""
     T, slots = state.gram.q.shape[3], given["gram.slots"]
     n = int(given["gram.counts"].max())
-    for k, length in zip(GROWING, (-(-n // T), -(-n // T), -(-n // T) * T, int(slots.max()), n), strict=True):
-        if given[k].shape[1] != length:
-            raise InputError(f"state[{k!r}] has {given[k].shape[1]} places a step; expected {length}, as 'gram.counts' says")
-    last = given["gram.slot"].max(axis=(1, 2), initial=-1)
-    if (last >= slots).any():
-        h = int(np.argmax(last >= slots))
-        raise InputError(f"state['gram.slot'] has {last[h]} at step {h}; expected less than {slots[h]}")
     for k, least, most in (
         ("gram.q", 0.0, LARGEST),
         ("Y", 0.0, LARGEST),
@@ -113,6 +106,13 @@ def _check_kept(state: DenseState, given: dict[str, Numbers]) -> None:
         ("gram.slots", 0, slots.max()),
     ):
         check_range(f"state[{k!r}]", given[k], (least, most))
+    for k, length in zip(GROWING, (-(-n // T), -(-n // T), -(-n // T) * T, int(slots.max()), n), strict=True):
+        if given[k].shape[1] != length:
+            raise InputError(f"state[{k!r}] has {given[k].shape[1]} places a step; expected {length}, as 'gram.counts' says")
+    last = given["gram.slot"].max(axis=(1, 2), initial=-1)
+    if (last >= slots).any():
+        h = int(np.argmax(last >= slots))
+        raise InputError(f"state['gram.slot'] has {last[h]} at step {h}; expected less than {slots[h]}")
     for k in ("gram.Lambda", "gram.Lambda_inv"):
         check_range(f"state[{k!r}]", given[k], (-LARGEST, LARGEST))
         try:
