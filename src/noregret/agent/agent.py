@@ -49,7 +49,7 @@ WORLD = ("utility", "reward_weights", "utility_weights", "overrun")
 
 
 class Record(NamedTuple):
-    """One episode learned from, in raw units."""
+    """What the agent earned in one episode that it learned from, in raw units."""
 
     episode: int
     reward: float
@@ -337,7 +337,7 @@ class Agent:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, features: Any = None, env: Any = None, **world: Any) -> Agent:
-        """Read an agent back.
+        """Read an agent from a file that :meth:`save` wrote.
 
         Args:
             path: what :meth:`save` wrote.

@@ -101,7 +101,7 @@ class FeatureMap:
 
 
 class Joint(FeatureMap):
-    """φ(x,a) from a function of the user's.
+    """A feature map from a function of states that the user gives: φ(x,a) for all actions at once.
 
     Args:
         function: from a batch of states (n, ...) to features (n, A, d).
@@ -119,7 +119,7 @@ class Joint(FeatureMap):
 
 
 class Lifted(FeatureMap):
-    """φ(x,a) = e_a ⊗ ψ(x) from a function ψ of the user's.
+    """A feature map from a function ψ that the user gives, copied into the block of each action: φ(x,a) = e_a ⊗ ψ(x).
 
     Args:
         function: ψ, from a batch of states (n, ...) to (n, p).

@@ -25,7 +25,7 @@ from noregret.problems.validation import Array, check_features, first
 
 
 class OneHot(FeatureMap):
-    """ψ(x) = e_x for states 0..S-1, lifted to actions. With this map the linear algorithm is the tabular one.
+    """One-hot features of states 0..S-1 and actions. With this map the linear algorithm is the tabular one.
 
     >>> OneHot(n_states=3, n_actions=2)
     <OneHot, d=6 (e_a ⊗ ψ, ψ in R^3), norms at most 1 before scaling>
@@ -42,7 +42,7 @@ class OneHot(FeatureMap):
 
 
 class Table(FeatureMap):
-    """φ(x,a) from a table (S,A,d) with norms at most 1."""
+    """A feature map that reads φ(x,a) from a table (S,A,d) with norms at most 1."""
 
     def __init__(self, phi: ArrayLike) -> None:
         shape = np.shape(phi)
@@ -107,7 +107,7 @@ class TileCoding(_Box):
 
 
 class Fourier(_Box):
-    """ψ_c(x) = cos(π c·z) for all c in {0..order}^D.
+    """Cosine features of the place z of a state in its box: ψ_c(x) = cos(π c·z) for all c in {0..order}^D.
 
     Args:
         low: (D,) lower corner of the box.

@@ -25,7 +25,7 @@ from noregret.problems.base import Array
 
 
 class Transformer(FeatureMap):
-    """ψ from a scikit-learn transformer.
+    """A feature map from any scikit-learn transformer ψ, copied into the block of each action.
 
     Args:
         transformer: an object with ``transform``; fitted, or fitted here (a copy of it) when ``sample`` is given.
@@ -80,7 +80,7 @@ class Transformer(FeatureMap):
         return psi[:, None] if psi.ndim == 2 else psi
 
     def describe(self) -> str:
-        """One line with the transformer's name."""
+        """Say in one line what the map is, with the transformer's name."""
         return f"{_name(self.transformer)} as {super().describe()}"
 
 

@@ -20,7 +20,7 @@ def register(state: type, attempt: Callable[[Any, float], Any]) -> None:
 
 
 def attempt(state: Any, price: float) -> Any:
-    """Plan for ``price``; the margin of the constraint."""
+    """Plan for ``price`` and return the margin V_g − b of the constraint."""
     return _attempt(state)(state, price)  # type: ignore[misc]
 
 
@@ -31,7 +31,7 @@ def _(state, price):  # type: ignore[no-untyped-def]
 
 @jit
 def bisect(state: Any, low: float, high: float, passes: int) -> float:
-    """Halve [low, high] ``passes`` times, low missing the threshold and high meeting it; plan for the upper end."""
+    """Halve [low, high] ``passes`` times and plan for the upper end; low misses the threshold and high meets it."""
     for _ in range(passes):
         middle = 0.5 * (low + high)
         if attempt(state, middle) >= 0.0:

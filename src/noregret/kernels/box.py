@@ -36,7 +36,7 @@ class Box(NamedTuple):
 
 
 def whole_box(H: int, S: int, A: int, *, shared: bool = False) -> Box:
-    """Nothing known: every distribution."""
+    """Make the box of which nothing is known: it holds every distribution."""
     G = 1 if shared else H
     return Box(
         lower=np.zeros((G, S, A, S)), room=np.ones((G, S, A, S)), rest=np.ones((G, S, A)),
@@ -46,7 +46,7 @@ def whole_box(H: int, S: int, A: int, *, shared: bool = False) -> Box:
 
 @jit
 def set_box(box: Any, model: Any, pair: Any, L: float, scale: float) -> None:
-    """The box of the row ``pair`` = (step, state, action) from its counts, with radii ``scale``·ρ."""
+    """Set the box of the row ``pair`` = (step, state, action) from its counts, with radii ``scale``·ρ."""
     h, s, a = pair
     g = row(model.visits, h)
     n = model.visits[g, s, a]

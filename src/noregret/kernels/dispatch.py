@@ -46,7 +46,7 @@ def _(state, states, actions, observed):  # type: ignore[no-untyped-def]
 
 
 def compiled(function: Callable[..., Any], own: Callable[..., Any], state: Any) -> Callable[..., Any]:
-    """``function``, which calls the bodies of ``state``, compiled: ``own`` for our states, else one of the state's class."""
+    """Compile ``function``, which calls the bodies of ``state``; for a state of ours ``own`` is the compiled function."""
     kind = type(state)
     if not guests.is_guest(kind.__module__):
         return own
@@ -54,7 +54,7 @@ def compiled(function: Callable[..., Any], own: Callable[..., Any], state: Any) 
 
 
 def bodies(values: Iterable[Any]) -> list[Callable[..., Any]]:
-    """The bodies of those among ``values`` that are classes of states."""
+    """List the plan and update bodies of those among ``values`` that are classes of states."""
     kinds = [value for value in values if isinstance(value, type)]
     return [body for kind in kinds for body in (_plan.of(kind), _update.of(kind)) if body is not None]
 

@@ -30,7 +30,7 @@ NO_BONUS = 1e-200
 
 
 def empirical_model(H: int, S: int, A: int, J: int, lam: float = 0.0, *, shared: bool = False) -> OneHotGram:
-    """No data, nothing tried; ``shared``: all steps have one model."""
+    """Make a model without data, where no pair was tried; with ``shared`` all steps have one model."""
     model = one_hot_gram(H, S, A, J, lam or 1.0, shared=shared)._replace(lam=float(lam))
     model.fit[..., 1] = UNTRIED
     return model

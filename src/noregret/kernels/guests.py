@@ -28,7 +28,7 @@ _OURS = (Path(__file__).parents[1], Path(numba.__file__).parent)
 
 
 def is_guest(module: str) -> bool:
-    """Whether a module is not noregret's own."""
+    """Tell whether a module is not noregret's own."""
     return not module.startswith("noregret.")
 
 
@@ -41,7 +41,7 @@ class Reference(NamedTuple):
 
 
 def references(*functions: Any) -> Iterator[Reference]:
-    """Every object that functions refer to, and the functions they refer to, and so on; noregret's own are not entered."""
+    """List every object that functions refer to, also through functions they refer to; noregret's own are not looked into."""
     todo, seen = list(functions), set[FunctionType]()
     while todo:
         function = todo.pop()
@@ -73,7 +73,7 @@ def _named(code: CodeType, names: dict[str, Any]) -> Iterator[tuple[dis.Instruct
 
 @cache
 def compiled(function: Callable[..., Any], state: type, bodies: tuple[Body, ...]) -> Callable[..., Any]:
-    """``function``, whose first argument is a state, for one class of states from elsewhere.
+    """Compile a function, whose first argument is a state, for one class of states from elsewhere.
 
     Raises:
         InputError: a body draws random numbers of its own, or, when it is called, has a mistake.

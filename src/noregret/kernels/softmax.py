@@ -16,7 +16,7 @@ UNDERFLOW = -745.2
 
 @jit
 def plain_soft_max(where: Any, h: int, tables: Any, Y: Any, alpha: float) -> None:
-    """:func:`soft_max` as one would write it down: to read, and for tests to hold the fast one to."""
+    """Compute what :func:`soft_max` does, written plainly: for readers, and for tests that compare both."""
     Q, V, policy, available = tables.Q, tables.V, tables.policy, tables.available
     J, A = Q.shape[1], Q.shape[3]
     for i in range(where.actives[row(where.actives, h)]):

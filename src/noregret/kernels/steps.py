@@ -88,9 +88,9 @@ def step_bonus(gram: Any, h: int, tables: Any, rule: Any) -> None:
 
 @jit
 def untried(tables: Any, rule: Any, lam: float) -> None:
-    """Q (H,J,S,A), V (H+1,J,S) and policy where nothing was seen; states never visited at a step keep them.
+    """Fill Q (H,J,S,A), V (H+1,J,S) and policy as they are without data; a state never visited at a step keeps these.
 
-    Only the bonus counts, and ties give the uniform policy.
+    Without data every estimate is the bonus alone, so all actions tie and the policy is uniform.
     """
     Q, V, policy, available, m, least = tables.Q, tables.V, tables.policy, tables.available, len(rule.b), rule.span_floor
     H, J, S, A = Q.shape

@@ -31,7 +31,7 @@ class Targets(NamedTuple):
 
 
 def targets(H: int, S: int, A: int, J: int, lam: float) -> Targets:
-    """No data: Λ = λI."""
+    """Make the regression without data: Λ = λI in every block."""
     eye = np.broadcast_to(np.eye(S), (H, J, S, A, S, S))
     return Targets(
         Lambda=lam * eye, Lambda_inv=eye / lam, moment=np.zeros((H, J, S, A, S)), w=np.zeros((H, J, S, A, S)),
@@ -41,7 +41,7 @@ def targets(H: int, S: int, A: int, J: int, lam: float) -> Targets:
 
 @jit
 def learn_targets(blocks: Any, visits: Any, states: Any, actions: Any, V: Any) -> None:
-    """Take in an episode with the V (H+1,J,S) it was planned with; ``visits`` (H,S,A) count it already."""
+    """Take in an episode and the V (H+1,J,S) that it was planned with; ``visits`` (H,S,A) already count this episode."""
     J, S = V.shape[1], V.shape[2]
     value, u = blocks.work[0], blocks.work[1]
     for h in range(len(actions)):

@@ -95,12 +95,12 @@ def _cumulative(rows: Array) -> Array:
 
 
 def own_start(world: World) -> World:
-    """The world with a start that :func:`begin_at` may write to."""
+    """Copy the world's start, so that :func:`begin_at` may write to it."""
     return world._replace(start=world.start.copy(), start_cumulative=world.start_cumulative.copy())
 
 
 def scratch_for(world: World) -> Scratch:
-    """Buffers for one thread."""
+    """Make the buffers of one thread."""
     H, S, _, J = world.mean.shape
     return Scratch(
         here=np.zeros(S), there=np.zeros(S), values=np.zeros(J), states=np.zeros(H + 1, dtype=np.int64),
@@ -109,7 +109,7 @@ def scratch_for(world: World) -> Scratch:
 
 
 def world_width(problem: TabularCMDP) -> int:
-    """How many uniforms the world uses in an episode."""
+    """Count the uniforms that the world uses in an episode."""
     return 1 + problem.horizon * (2 + problem.n_constraints if problem.noise == "bernoulli" else 1)
 
 

@@ -27,7 +27,7 @@ NO_ROOM, RELAX = 1e-10, 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Optimum:
-    """What is best under constraints.
+    """The solution of a constrained problem: its best value, an optimal dual and the Slater gap.
 
     Args:
         value: V*, the largest reward under the constraints.

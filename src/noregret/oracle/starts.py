@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from noregret.errors import InputError
 from noregret.oracle.base import Optimum
 from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.validation import refuse
 
 if TYPE_CHECKING:
     from noregret.oracle.tables import TableOracle
@@ -97,10 +98,7 @@ def resolve(truth: TableOracle, starts: Any) -> Starts | None:
     given = np.atleast_1d(np.asarray(starts))
     if given.ndim != 1 or not len(given) or not np.issubdtype(given.dtype, np.integer):
         raise InputError(f"starts has shape {given.shape} and type {given.dtype}; expected states, as integers")
-    bad = (given < 0) | (given >= problem.n_states)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise InputError(f"starts[{i}] is {given[i]}; expected 0..{problem.n_states - 1}")
+    refuse("starts", (given < 0) | (given >= problem.n_states), given, f"0..{problem.n_states - 1}")
     sequence = given.astype(np.int64)
     mu = np.bincount(sequence, minlength=problem.n_states) / len(sequence)
     return Starts(type(truth)(problem.replace(mu=mu)), sequence)

@@ -178,12 +178,9 @@ class LinearCMDP:
 
     def replace(self, **changes: Any) -> LinearCMDP:
         """Make the same problem with some constructor arguments changed."""
-        given: dict[str, Any] = {
-            "centres": self.features.centres, "width": self.features.rho, "means": self.means, "scales": self.scales,
-            "theta": self.theta, "omega": self.omega, "b": self.b, "start": self.start, "noise": self.noise, "name": self.name,
-            "constraint_names": self.constraint_names,
-        }  # fmt: skip
-        return LinearCMDP(**(given | changes))
+        kept = ("means", "scales", "theta", "omega", "b", "start", "noise", "name", "constraint_names")
+        given: dict[str, Any] = {key: getattr(self, key) for key in kept}
+        return LinearCMDP(**({"centres": self.features.centres, "width": self.features.rho} | given | changes))
 
     def __repr__(self) -> str:
         """A one-line summary."""

@@ -119,7 +119,7 @@ def each(beta: Any, j: int) -> float:
 
 
 def sweep_tables(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
-    """:func:`sweep` of a Gram whose states are numbered: the lines one after the other."""
+    """Do what :func:`sweep` says for a Gram whose states are numbered: the lines of Alg. 1 one after the other."""
     estimate(gram, h, tables, tables.bonus[0], (rule.floor, rule.cap[h]))  # l. 5-9
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
@@ -171,7 +171,7 @@ def _(beta, j):  # type: ignore[no-untyped-def]
 
 
 def teach(kind: type, **bodies: Any) -> None:
-    """Give a type of Gram its bodies of the functions above, by name; which it has not, its callers do not use."""
+    """Give a type of Gram its bodies of the functions above, by name; a function without a body may not be called for it."""
     for name, body in bodies.items():
         {"learn": _learn, "sweep": _sweep, "estimate": _estimate, "spread": _spread, "norm": _norm, "clear": _clear}[name].add(
             kind, body

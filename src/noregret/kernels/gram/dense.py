@@ -103,7 +103,7 @@ def tile_size(rows: int) -> int:
 def dense_gram(
     size: Sizes, lam: float, capacity: int, *, pending: int | None = None, dtype: Any = np.float64, shared: bool = False
 ) -> DenseGram:
-    """No data: Λ = λI, nothing kept.
+    """Make a Gram without data: Λ = λI, and no state is kept.
 
     Args:
         size: of features and objectives.

@@ -43,7 +43,7 @@ class OneHotGram(NamedTuple):
 
 
 def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = False) -> OneHotGram:
-    """No data: Λ = λI; ``shared``: all steps have one regression."""
+    """Make a Gram without data, Λ = λI; with ``shared`` all steps have one regression."""
     steps = 1 if shared else H
     gram = OneHotGram(
         lam=float(lam),

@@ -225,7 +225,7 @@ def weigh(F: Any, v: Any, out: Any) -> None:
 
 @jit
 def weigh_two(F: Any, v: Any, u: Any, out: Any, also: Any) -> None:
-    """The same for two vectors at once, so that the tile is read once for both."""
+    """Set out = vᵀF and also = uᵀF for a tile F, which is read once for both."""
     p, n = F.shape
     for k in range(n):
         out[k] = 0.0
@@ -240,7 +240,7 @@ def weigh_two(F: Any, v: Any, u: Any, out: Any, also: Any) -> None:
 
 @jit
 def weigh_three(F: Any, vectors: Any, out: Any, also: Any, third: Any) -> None:
-    """The same for three: while a tile comes from memory, there is enough to compute."""
+    """Set vᵀF for three vectors and a tile F: while a tile comes from memory, there is enough to compute."""
     (p, n), (v, u, z) = F.shape, vectors
     for k in range(n):
         out[k] = 0.0

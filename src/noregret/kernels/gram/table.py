@@ -50,7 +50,7 @@ class TableGram(NamedTuple):
 
 
 def table_gram(phi: Array, H: int, J: int, lam: float, estimates: int | None = None, shared: bool = False) -> TableGram:
-    """No data: Λ = λI.
+    """Make a Gram without data, Λ = λI.
 
     Args:
         phi: features (S,A,d).
