@@ -289,6 +289,12 @@ def test_a_limit_is_a_number(limit: Any) -> None:
         Constraint(np.zeros((2, 3, 2)), limit)
 
 
+@pytest.mark.parametrize("name", ["random", "linear-continuous"])
+def test_every_kind_of_problem_counts_the_names_of_its_constraints(name: str) -> None:
+    with pytest.raises(InputError, match="constraint_names has 2 entries; expected 1, one for each utility"):
+        nr.problems.load(name).replace(constraint_names=["one", "two"])
+
+
 def test_a_name_is_not_a_problem() -> None:
     for call in (nr.solve, lambda name: nr.evaluate(name, 0)):  # ``run`` takes names
         with pytest.raises(InputError, match=r"problem is 'job-scheduling'; expected a problem \(problems.load"):

@@ -180,7 +180,8 @@ class LinearCMDP:
         """Make the same problem with some constructor arguments changed."""
         kept = ("means", "scales", "theta", "omega", "b", "start", "noise", "name", "constraint_names")
         given: dict[str, Any] = {key: getattr(self, key) for key in kept}
-        return LinearCMDP(**({"centres": self.features.centres, "width": self.features.rho} | given | changes))
+        given |= {"centres": self.features.centres, "width": self.features.rho}
+        return LinearCMDP(**(given | changes))
 
     def __repr__(self) -> str:
         """A one-line summary."""
