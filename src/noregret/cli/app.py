@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import warnings
-from typing import Annotated, Any, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -47,8 +47,7 @@ class Commands(TyperGroup):
         except _UsageError as error:
             code = self._cannot_be_read(error)
         except OSError as error:  # --help has nowhere to go
-            complain(f"{error.filename or 'the output'}: {error.strerror or error}")
-            _drop_output()
+            _complain_of(error)
             code = 1
         if alone:
             sys.exit(code if isinstance(code, int) else 0)
@@ -71,29 +70,15 @@ class Commands(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
-        except ImportError:
-            if not _interrupts:
+        except (ImportError, KeyboardInterrupt) as error:
+            if isinstance(error, ImportError) and not _interrupts:
                 raise
-            say("stopped")  # Ctrl-C while a library was loaded, which made an error of its own of it
+            say("stopped")  # an ImportError, where Ctrl-C came while a library was loaded
             raise typer.Exit(STOPPED) from None
-        except KeyboardInterrupt:
-            say("stopped")
-            raise typer.Exit(STOPPED) from None
-        except NoRegretError as error:
-            if ctx.meta[_DEBUG]:
-                raise
-            complain(str(error))
-        except BrokenPipeError:
-            raise  # typer ends quietly: who read the output has seen enough
-        except OSError as error:
-            if ctx.meta[_DEBUG]:
-                raise
-            complain(f"{error.filename or 'the output'}: {error.strerror or error}")
-            _drop_output()
-        except MemoryError as error:
-            if ctx.meta[_DEBUG]:
-                raise
-            complain(f"out of memory: {error}")
+        except (NoRegretError, OSError, MemoryError) as error:
+            if ctx.meta[_DEBUG] or isinstance(error, BrokenPipeError):
+                raise  # of a broken pipe typer ends quietly: who read the output has seen enough
+            _complain_of(error)
         raise typer.Exit(1)
 
 
@@ -132,10 +117,11 @@ def options(
     """Learn to act well under a long-term constraint, and measure exactly how far from the best it was."""
 
 
-def stop() -> NoReturn:
-    """End as a command that was stopped ends: 130 after Ctrl-C, 143 after SIGTERM."""
+def stop(line: str) -> NoReturn:
+    """Say in a line what was stopped, and end with the exit code for it: 130 after Ctrl-C, 143 after SIGTERM."""
     from noregret.runs.signals import Wish
 
+    say(line)
     raise typer.Exit(128 + (Wish.last or signal.SIGINT))
 
 
@@ -149,20 +135,18 @@ def complain(line: str) -> None:
     say(f"error: {line}")
 
 
-def _warn(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _warn(message: Warning | str, *where: Any, **how: Any) -> None:
     say(f"warning: {message}")
 
 
-def _drop_output() -> None:
-    """Standard output cannot be written: let what is left of it go, so that Python does not complain again at exit."""
-    try:
+def _complain_of(error: Exception) -> None:
+    """One line about an error that ends a command."""
+    if isinstance(error, NoRegretError):
+        return complain(str(error))
+    if isinstance(error, MemoryError):
+        return complain(f"out of memory: {error}")
+    complain(f"{getattr(error, 'filename', None) or 'the output'}: {getattr(error, 'strerror', None) or error}")
+    try:  # what is left of the output goes nowhere, so that Python does not complain again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # no real file, as in tests
         pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,27 +24,20 @@ NOT_HERE |= {"reward", "utilities"}  # learners that are told these are told the
 
 def whole(text: str | int) -> int:
     """A whole number, also as 2e5 or 200_000."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        raise InputError(f"{text!r} is not a whole number") from None
-    if not math.isfinite(number) or number != int(number):
-        raise InputError(f"{text!r} is not a whole number")
-    return int(number)
+    for kind in (int, float):
+        try:
+            number = kind(text)
+            if number == int(number):
+                return int(number)
+        except (ValueError, OverflowError):  # no number; nan or infinity
+            continue
+    raise InputError(f"{text!r} is not a whole number")
 
 
 def gap(text: str | float | None) -> float | Literal["oracle"] | None:
     """What is known of the Slater gap: a number, "oracle", or nothing."""
-    if text is None:
-        return None
-    if text == "oracle":
-        return "oracle"
     try:
-        return float(text)
+        return None if text is None else "oracle" if text == "oracle" else float(text)
     except ValueError:
         raise InputError(f"slater_gap is {text!r}; expected a number or 'oracle'") from None
 

@@ -95,5 +95,4 @@ def _conclude(done: Comparison, out: Path, table1: bool) -> None:
             console().print()
         console().print(f"wrote {', '.join(file.name for file in files)} in {out}", markup=False)
     if stopped:
-        say(f"stopped: {len(done) - stopped} of {len(done)} runs were done" + ("" if ran else "; no file was written"))
-        stop()
+        stop(f"stopped: {len(done) - stopped} of {len(done)} runs were done" + ("" if ran else "; no file was written"))

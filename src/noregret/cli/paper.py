@@ -57,5 +57,4 @@ def _stop(done: list[Neighbour]) -> None:
 
     if done:
         console().print(tables.summary({f"{n.label}, {n.row}": n.result for n in done}).rich())
-    say("stopped; no file was written, the same command goes on")
-    stop()
+    stop("stopped; no file was written, the same command goes on")

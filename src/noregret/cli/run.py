@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, say, stop
+from noregret.cli.app import app, stop
 from noregret.cli.console import console
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def run(
         _show(result, out)
     if not result.complete:
         done = int(result.episodes[-1]) if len(result.episodes) else 0
-        say(f"stopped: {done:,} of {result.episodes_requested:,} episodes were finished by each of {result.trials} trials")
-        stop()
+        stop(f"stopped: {done:,} of {result.episodes_requested:,} episodes were finished by each of {result.trials} trials")
 
 
 def _show(result: RunResult, out: Path | None) -> None:

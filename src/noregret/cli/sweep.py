@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, complain, say
+from noregret.cli.app import app, complain, say, stop
 from noregret.cli.console import console
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def sweep(
     sitting = play(plan.keys, how)
     _conclude(sitting.summary, out)
     if sitting.wish.number is not None:
-        say(f"stopped: {sitting.summary.left:,} runs are left; the same command goes on from their checkpoints")
-        raise typer.Exit(128 + sitting.wish.number)
+        stop(f"stopped: {sitting.summary.left:,} runs are left; the same command goes on from their checkpoints")
     if sitting.summary.failed:
         raise typer.Exit(1)
 

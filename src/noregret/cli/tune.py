@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, say
+from noregret.cli.app import app, say, stop
 from noregret.cli.console import console
 
 
@@ -42,17 +42,8 @@ def tune(
     from noregret.sweeps.tune import tune as search
 
     ranges = dict(parse_range(text) for text in param)
-    question = Question(
-        tuple(problems),
-        learner,
-        ranges,
-        episodes,
-        violation_limit,
-        seeds,
-        preset,
-        arg.gap(slater_gap),
-        arg.settings(settings or []),
-    )
+    told, fixed = arg.gap(slater_gap), arg.settings(settings or [])
+    question = Question(tuple(problems), learner, ranges, episodes, violation_limit, seeds, preset, told, fixed)
     found = search(question, out, trials, arg.how(out, fresh, backend, address, workers), seed)
     print = console().print
     print(f"{found.trials:,} choices judged, {found.failed:,} failed; the search and its runs are in {out}")
@@ -67,7 +58,6 @@ def tune(
         print(Table(title, ("parameter", "value", "importance for hard regret"), rows).rich())
         print("--set " + " --set ".join(f"{name}={value}" for name, value in found.best.items()), markup=False)
     if found.signal is not None:
-        say("stopped; the same command goes on")
-        raise typer.Exit(128 + found.signal)
+        stop("stopped; the same command goes on")
     if found.best is None:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import say, stop
+from noregret.cli.app import stop
 from noregret.cli.console import console
 from noregret.cli.demo import demo
 
@@ -30,8 +30,7 @@ def zero_violation(
     figures.require()
     sitting, results = experiment.run(quick, arg.how(out, fresh, backend, address, workers))
     if sitting.stopped:
-        say("stopped; no file was written, the same command goes on")
-        stop()
+        stop("stopped; no file was written, the same command goes on")
     files = experiment.write(results, out)
     console().print(page.table(results).rich())
     console().print(page.summary(results).rich())

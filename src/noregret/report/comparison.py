@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from noregret._system.files import make_folder
 from noregret.report import figures
 from noregret.report.latex import latex
-from noregret.report.page import QUANTITIES, Row
+from noregret.report.page import Row
 from noregret.report.tables import Cell, Table, write_text
-from noregret.results import drawing
+from noregret.results import SUMS, drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,8 +26,8 @@ def table(made: Sequence[Row]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for row in made:
         first: tuple[Cell, ...] = (row.group.key.problem, row.group.label, row.result.trials, row.group.key.episodes)
-        rows.append((*first, *(row.mean[name] for name in QUANTITIES)))
-    columns = ("problem", "learner", "runs", "episodes", *(name.replace("_", " ") for name in QUANTITIES))
+        rows.append((*first, *(row.mean[name] for name in SUMS)))
+    columns = ("problem", "learner", "runs", "episodes", *(name.replace("_", " ") for name in SUMS))
     caption = "Sums over all episodes: mean over the runs ± half of its 95% interval."
     return Table("", columns, tuple(rows), caption)
 
@@ -44,10 +43,8 @@ def figure(made: Sequence[Row], styles: dict[str, dict[str, Any]], title: str) -
     drawn, axes = drawing.new(1, 3, 12.0, 4.2)
     regret, violation, dual = axes[0]
     for row in made:
-        options: dict[str, Any] = {"label": row.group.label, **styles[row.group.label]}
-        drawing.band(regret, row.result, "hard_regret", **options)
-        drawing.band(violation, row.result, "hard_violation", **options)
-        drawing.band(dual, row.result, "dual", **options)
+        for ax, which in zip(axes[0], ("hard_regret", "hard_violation", "dual"), strict=True):
+            drawing.band(ax, row.result, which, label=row.group.label, **styles[row.group.label])
     several = made[0].result.dual.shape[2] > 1
     drawing.label(regret, "Hard regret", "cumulative hard regret (reward)")
     worst = " of the worst constraint" if several else ""
@@ -68,7 +65,7 @@ def write_figures(made: Sequence[Row], folder: str | os.PathLike[str]) -> list[P
     for problem in sorted({row.group.key.problem for row in made}):
         own = [row for row in made if row.group.key.problem == problem]
         sheets = [own[i : i + CURVES] for i in range(0, len(own), CURVES)]
-        name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
+        name = figures.file_name(problem)
         for n, sheet in enumerate(sheets, 1):
             among = f", figure {n} of {len(sheets)} ({len(sheet)} of {len(own)} groups)" if len(sheets) > 1 else ""
             drawn = figure(sheet, styles, f"{problem}: means and 95% bands over the runs{among}")

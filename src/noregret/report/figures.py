@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -59,6 +60,15 @@ def write_all(figure: Figure, stem: str | os.PathLike[str], dpi: int = 110) -> l
         The three files.
     """
     return [write(figure, f"{os.fspath(stem)}.{kind}", dpi) for kind in KINDS]
+
+
+def file_name(problem: str) -> str:
+    """A problem's name as the name of a file.
+
+    >>> file_name("random:S=3,A=2")
+    'random-S-3-A-2'
+    """
+    return re.sub(r"[^\w.-]+", "-", problem).strip("-")
 
 
 def _literal(figure: Figure) -> None:

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from noregret import metrics
-from noregret._system.files import write_whole
 from noregret.errors import FileError, InputError, NoRegretError
 from noregret.metrics import Interval, number, show
+from noregret.report.tables import write_text
 from noregret.results import SUMS, RunResult, drawing
 from noregret.store import Group, Store, StoredRun, group, load_runs
 
@@ -33,7 +33,6 @@ from noregret.store import Group, Store, StoredRun, group, load_runs
 DRAWN, NUMBERS = 120, 300_000
 #: Points of a curve.
 MOST_POINTS, FEWEST_POINTS = 160, 24
-QUANTITIES = SUMS
 #: Groups of a problem that are drawn before the reader asks for more.
 SHOWN = 8
 _DASHES = {"-": "solid", "--": "dash", ":": "dot", "-.": "dashdot"}
@@ -66,8 +65,8 @@ def rows(runs: Sequence[StoredRun]) -> list[Row]:
     made = []
     for each in group(_sound(runs)):
         result = each.result()
-        iqm = {name: metrics.bootstrap_interval(getattr(result, name)[:, -1], metrics.iqm) for name in QUANTITIES}
-        made.append(Row(each, result, iqm, {name: result.last(name) for name in QUANTITIES}))
+        iqm = {name: metrics.bootstrap_interval(getattr(result, name)[:, -1], metrics.iqm) for name in SUMS}
+        made.append(Row(each, result, iqm, {name: result.last(name) for name in SUMS}))
     return made
 
 
@@ -95,7 +94,7 @@ def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = N
     data = json.dumps(_data(made, drawn), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     constants = sorted({name for row in made for name in row.result.constants})
     return environment.from_string(template).render(
-        title=title, rows=made, quantities=QUANTITIES, words=_words, cell=show, ends=_interval, constants=constants,
+        title=title, rows=made, quantities=SUMS, words=_words, cell=show, ends=_interval, constants=constants,
         constant=_constant, data=data, plotly=get_plotlyjs(), runs=len(runs), groups=len(made), drawn=len(drawn),
         failed=failed or {}, problems=sorted({row.group.key.problem for row in made}), evaluation=_evaluation(made),
     )  # fmt: skip
@@ -117,7 +116,7 @@ def write(path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]
         raise InputError(f"{path}: expected a name that ends with .html")
     runs, failed = collect(folders)
     text = page(runs, failed, title or f"Runs in {', '.join(Path(folder).name for folder in folders)}")
-    return write_whole(path, lambda file: file.write(text.encode()))
+    return write_text(path, text)
 
 
 def _evaluation(made: Sequence[Row]) -> str:
@@ -128,10 +127,8 @@ def _evaluation(made: Sequence[Row]) -> str:
     at_records = ", ".join(sorted(kinds.get("at records", ())))
     said = []
     if "every episode" in kinds:
-        where = (
-            "All values" if kinds.keys() == {"every episode"} else f"On {', '.join(sorted(kinds['every episode']))} all values"
-        )
-        said.append(f"{where} are exact: every policy that was played was evaluated on the true model.")
+        where = "All" if kinds.keys() == {"every episode"} else f"On {', '.join(sorted(kinds['every episode']))} all"
+        said.append(f"{where} values are exact: every policy that was played was evaluated on the true model.")
     if at_records:
         said.append(
             f"On {at_records} policies were evaluated on the true model by quadrature, at recorded episodes only: "
@@ -186,7 +183,7 @@ def _drawn(made: Sequence[Row]) -> list[int]:
 
 
 def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
-    per_point = sum(3 * (len(QUANTITIES) + made[i].result.dual.shape[2]) for i in drawn)
+    per_point = sum(3 * (len(SUMS) + made[i].result.dual.shape[2]) for i in drawn)
     points = int(np.clip(NUMBERS // max(per_point, 1), FEWEST_POINTS, MOST_POINTS))
     styles = drawing.styles((row.group.key.learner, row.group.label) for row in made)
     places: dict[str, int] = {}
@@ -196,7 +193,7 @@ def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
         key, result = row.group.key, row.result
         place = places[key.problem] = places.get(key.problem, -1) + 1
         pick = thin(result.episodes, points)
-        bands = {name: _band(result, name, pick) for name in QUANTITIES}
+        bands = {name: _band(result, name, pick) for name in SUMS}
         duals = [_band(result, "dual", pick, j) for j in range(result.dual.shape[2])]
         groups.append(
             {
@@ -209,7 +206,7 @@ def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
                 "curves": bands,
                 "duals": duals,
                 "last": {name: [_short(v) for v in (row.mean[name].mean, row.mean[name].low, row.mean[name].high)]
-                         for name in QUANTITIES},
+                         for name in SUMS},
                 "each": {name: [_short(v) for v in getattr(result, name)[:, -1]] for name in ("hard_regret", "hard_violation")},
             }
         )  # fmt: skip

@@ -9,10 +9,10 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,6 +61,12 @@ class Table:
             table.add_row(*(Text(printable(show(cell))) for cell in row))
         parts: list[RenderableType] = [Text(printable(self.title), style="bold")] if self.title else []
         return Group(*parts, table, *([Text(printable(self.caption), style="italic")] if self.caption else []))
+
+    def only(self, names: Container[str]) -> Table:
+        """The table with the columns of these names, in the table's order."""
+        kept = [i for i, column in enumerate(self.columns) if column in names]
+        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
 
     def markdown(self) -> str:
         """As a Markdown table."""
@@ -120,8 +126,9 @@ def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
 
 
 def card(result: RunResult, title: str = "") -> Table:
-    """The same numbers of a single result, one below the other, each with what it is."""
+    """The numbers of a single result, one below the other, each with what it is."""
     zeta = result.constants.get("zeta", 0.0)
+    worst = ", of the worst constraint" if result.violations.shape[2] > 1 else ""
     rows: list[tuple[Cell, ...]] = [
         ("regret", show(result.last("regret")), "reward lost against the best policy that meets the constraints"),
         (
@@ -129,7 +136,7 @@ def card(result: RunResult, title: str = "") -> Table:
             show(result.last("hard_regret")),
             "the same, summed only over episodes that earn less than that policy",
         ),
-        ("violation", show(result.last("violation")), "utility missing over all episodes together" + _worst(result)),
+        ("violation", show(result.last("violation")), "utility missing over all episodes together" + worst),
         ("hard violation", show(result.last("hard_violation")), "the same, summed only over episodes that fall short"),
         ("slope of regret", show(slope(result)), "its growth: 0.5 is the square root of the episodes, 1 is linear"),
         ("slope of hard regret", show(slope(result, "hard_regret")), "the same for hard regret"),
@@ -141,10 +148,6 @@ def card(result: RunResult, title: str = "") -> Table:
     return Table(title, ("sum over all episodes", "mean ± 95%", "what it is"), tuple(rows))
 
 
-def _worst(result: RunResult) -> str:
-    return ", of the worst constraint" if result.violations.shape[2] > 1 else ""
-
-
 def curves(results: Mapping[str, RunResult]) -> str:
     """Every recorded number of every trial as CSV, a row for each trial and recorded episode."""
     columns = stack(({"run": label}, result._columns()) for label, result in results.items())
@@ -153,19 +156,12 @@ def curves(results: Mapping[str, RunResult]) -> str:
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text file, whole or not at all."""
-
-    def write(file: IO[bytes]) -> None:
-        file.write(text.encode())
-
-    return write_whole(path, write)
+    return write_whole(path, lambda file: file.write(text.encode()))
 
 
 def without_speed(table: Table) -> Table:
-    """The same table without times, for files: these are the same bytes whenever and wherever the runs were played."""
-    kept = [i for i, column in enumerate(table.columns) if column != "episodes/s"]
-    return replace(
-        table, columns=tuple(table.columns[i] for i in kept), rows=tuple(tuple(row[i] for i in kept) for row in table.rows)
-    )
+    """The table without speeds, for files: these are the same bytes whenever and wherever the runs were played."""
+    return table.only(set(table.columns) - {"episodes/s"})
 
 
 def _csv(rows: Iterable[Iterable[Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -30,9 +30,6 @@ class Comparison(Saved, Sequence[Outcome]):
 
     def __len__(self) -> int:
         return len(self.outcomes)
-
-    def __iter__(self) -> Iterator[Outcome]:
-        return iter(self.outcomes)
 
     def by_problem(self) -> dict[str, list[Outcome]]:
         """The outcomes of each problem, in their order."""

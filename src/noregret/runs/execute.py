@@ -130,7 +130,7 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Endi
 
 
 def _play(trial: Trial, checkpoints: Any, before: dict[str, Any], begin: float, store: Store, settings: Settings) -> bool:
-    """Play to the end, or until told to stop; then a checkpoint is left and the answer is False."""
+    """Play to the end, or until ``settings.stop`` is set; then a checkpoint is left and the answer is False."""
     due = time.monotonic() + settings.checkpoint_seconds
     key = trial.key
 

@@ -154,9 +154,8 @@ def play(
         )  # fmt: skip
         with stopping(context.stop) as wish:
             summary = schedule(keys, context, how.backend, how.progress, tell)
-        if isinstance(store, MemoryStore) or how.out is not None:
-            return Sitting(store, summary, wish, context.workers)
-        return Sitting(_in_memory(store, keys), summary, wish, context.workers)
+        stays = isinstance(store, MemoryStore) or how.out is not None
+        return Sitting(store if stays else _in_memory(store, keys), summary, wish, context.workers)
 
 
 @contextmanager

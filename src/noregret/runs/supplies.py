@@ -5,7 +5,6 @@ They are remembered while somebody holds them. Other processes get them as files
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -73,21 +72,19 @@ def supplied(hash: str | None, otherwise: Any = None) -> Any:
     return found
 
 
-def send(keys: Iterable[RunKey], folder: Path) -> None:
-    """Write what only this process has and other processes need to play ``keys``."""
-    for key in keys:
-        problem, phi = _supplies.get(key.problem_hash or ""), _supplies.get(key.features_hash or "")
-        if problem is not None and not isinstance(problem, problems.TabularCMDP):
-            raise InputError(f"problem {key.problem!r} is an object with states in R^D; expected a name, or backend 'threads'")
-        if phi is not None and not isinstance(phi, np.ndarray):
-            raise InputError("features is a feature map; expected an array (S,A,d), or backend 'threads'")
-        for value, path in ((problem, folder / f"{key.problem_hash}.npz"), (phi, folder / f"{key.features_hash}.npz")):
-            if value is not None and not path.exists():
-                ensure_folder(folder)
-                if value is problem:
-                    problems.save(problem, path)
-                else:
-                    write_whole(path, lambda file, value=value: np.savez(file, features=value))  # type: ignore[misc]
+def send(key: RunKey, folder: Path) -> None:
+    """Write to a folder what other processes need to play a run, and only this process has."""
+    problem, phi = _supplies.get(key.problem_hash or ""), _supplies.get(key.features_hash or "")
+    if problem is not None and not isinstance(problem, problems.TabularCMDP):
+        raise InputError(f"problem {key.problem!r} is an object with states in R^D; expected a name, or backend 'threads'")
+    if phi is not None and not isinstance(phi, np.ndarray):
+        raise InputError("features is a feature map; expected an array (S,A,d), or backend 'threads'")
+    if problem is not None and not (path := folder / f"{key.problem_hash}.npz").exists():
+        ensure_folder(folder)
+        problems.save(problem, path)
+    if phi is not None and not (path := folder / f"{key.features_hash}.npz").exists():
+        ensure_folder(folder)
+        write_whole(path, lambda file: np.savez(file, features=phi))
 
 
 def receive(key: RunKey, folder: Path) -> None:

@@ -28,12 +28,17 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class RunKey:
-    """Everything that decides the numbers of one trial.
+    """Everything that decides the numbers of one trial, and so its name.
 
-    ``problem`` is the text that loads it. ``problem_hash`` is set where that text is not enough (a file, a problem of somebody
-    else's factory), ``features_hash`` where φ was handed over as an array; then the hash stands for the content.
-    ``learner_hash`` is set for learners from elsewhere, and stands for their source. ``meaning`` is that of preset and params
-    (``learners.meaning``): 1 as in version 0.1.
+    ``problem`` is the text that loads the problem. Where a text is not enough, a hash stands for the content: ``problem_hash``
+    for a problem from a file or from another package, ``features_hash`` for features φ that were handed over, and
+    ``learner_hash`` for the source of a learner from another package. ``meaning`` is that of ``preset`` and ``params``
+    (``learners.meaning``); it was 1 in version 0.1.
+
+    Example:
+        >>> key = RunKey("job-scheduling", "uniform", episodes=1000, seed=3)
+        >>> key.id
+        'e48fdc2a26cca3d3'
     """
 
     problem: str
@@ -53,7 +58,7 @@ class RunKey:
     meaning: int = 1
 
     def canonical(self) -> str:
-        """The text that is hashed."""
+        """The text that the run's id is a hash of."""
         entries = self._entries()
         if self.problem_hash is not None:
             entries["problem"] = None
@@ -67,7 +72,7 @@ class RunKey:
 
     @cached_property
     def id(self) -> str:
-        """The name of the run."""
+        """The name of the run: the first digits of a hash."""
         return hashlib.sha256(self.canonical().encode()).hexdigest()[:DIGITS]
 
     def to_json(self) -> dict[str, Any]:
@@ -97,7 +102,11 @@ class RunKey:
 
     @classmethod
     def from_json(cls, entries: Mapping[str, Any]) -> RunKey:
-        """What :meth:`to_json` gave; InputError where an entry is unknown or of another kind."""
+        """The key that :meth:`to_json` gave as plain entries.
+
+        Raises:
+            InputError: an entry is unknown, missing, or of another kind.
+        """
         kinds = get_type_hints(cls)
         for name in entries:
             if name not in kinds:

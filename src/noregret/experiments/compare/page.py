@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -221,8 +220,7 @@ def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str], paper: bo
         styles = Comparison(outcomes).styles()
         for problem, own in Comparison(outcomes).by_problem().items():
             if any(one.result for one in own):
-                name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
-                written += figures.write_all(curves_figure(own, styles), out / f"curves-{name}")
+                written += figures.write_all(curves_figure(own, styles), out / f"curves-{figures.file_name(problem)}")
         written += figures.write_all(pareto_figure(outcomes), out / "pareto")
     if paper:
         made = table1(outcomes)

@@ -27,21 +27,15 @@ def run(episodes: int, trials: int, seed: int, how: How, say: Callable[[str], No
     Returns:
         How the call ended, and the results that are finished, the main one first.
     """
-    done = []
-    plans = {}
+    planned, every = [], max(1, episodes // settings.POINTS)
     for setting in (settings.MAIN, *settings.NEIGHBOURS):
         count = trials if setting is settings.MAIN else min(trials, settings.NEIGHBOUR_TRIALS)
-        every = max(1, episodes // settings.POINTS)
-        plans[setting.name] = Ask(
-            settings.PROBLEM, settings.LEARNER, episodes, count, seed, every, settings.PRESET, params=setting.params
-        )
-    keys = {name: ask.keys() for name, ask in plans.items()}
-    say(f"running {len(keys)} settings on {settings.PROBLEM}: {tables.length(trials, episodes)} of the main one")
-    sitting = play([key for own in keys.values() for key in own], how)
-    for setting in (settings.MAIN, *settings.NEIGHBOURS):
-        if sitting.finished(keys[setting.name]):
-            done.append(Neighbour(setting.label, setting.row, sitting.result(keys[setting.name])))
-    return sitting, done
+        main = (settings.PROBLEM, settings.LEARNER, episodes, count, seed, every, settings.PRESET)
+        planned.append((setting, Ask(*main, params=setting.params).keys()))
+    say(f"running {len(planned)} settings on {settings.PROBLEM}: {tables.length(trials, episodes)} of the main one")
+    sitting = play([key for _, keys in planned for key in keys], how)
+    finished = [(setting, keys) for setting, keys in planned if sitting.finished(keys)]
+    return sitting, [Neighbour(setting.label, setting.row, sitting.result(keys)) for setting, keys in finished]
 
 
 def facts(done: list[Neighbour], as_published: bool) -> Paper:

@@ -60,12 +60,7 @@ def table(paper: Paper) -> tables.Table:
 
 def short(paper: Paper) -> tables.Table:
     """The columns of :func:`table` that fit a terminal."""
-    whole = table(paper)
-    kept = [
-        whole.columns.index(c) for c in ("run", "regret", "violation", "hard violation", "slope of hard regret", "episodes/s")
-    ]
-    rows = tuple(tuple(row[i] for i in kept) for row in whole.rows)
-    return tables.Table(whole.title, tuple(whole.columns[i] for i in kept), rows, whole.caption)
+    return table(paper).only(("run", "regret", "violation", "hard violation", "slope of hard regret", "episodes/s"))
 
 
 # --- figures -------------------------------------------------------------------------------------------------------

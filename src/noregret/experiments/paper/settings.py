@@ -37,11 +37,6 @@ class Setting:
     row: str
     params: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str:
-        """What tells it from the others."""
-        return f"{self.label}, {self.row}"
-
 
 UNTRIED_WORTH_H = "λ = (β/H)²"
 UNIT = "λ = 1"

@@ -68,7 +68,7 @@ class Context(Settings):
             "key": key.to_json(), "folder": str(self.store.folder.absolute()), "checkpoint_seconds": self.checkpoint_seconds,
             "loggers": self.loggers, "imports": list(dict.fromkeys(needed)),
         }  # fmt: skip
-        supplies.send([key], self.store.folder / INPUTS)
+        supplies.send(key, self.store.folder / INPUTS)
         return json.dumps(job)
 
 
