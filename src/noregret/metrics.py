@@ -26,7 +26,7 @@ class Interval:
 
 
 class Slope(float):
-    """An exponent of growth: a person reads two digits of it, a file has them all."""
+    """An exponent of growth. Tables for people show two digits, files have all digits."""
 
 
 #: What a table holds; :func:`show` makes text of it.

@@ -40,7 +40,7 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, rest + args[len(own) :])
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Read the line and run it; a line that cannot be read is bad input like any other."""
+        """Read a command line and run it. A line that cannot be read ends with one line about it, like any bad input."""
         alone = extra.pop("standalone_mode", True)
         try:
             code = super().main(*args, **extra | {"standalone_mode": False})
@@ -131,7 +131,7 @@ def say(line: str) -> None:
 
 
 def complain(line: str) -> None:
-    """One line about what was wrong."""
+    """Say in one line, on standard error, what was wrong."""
     say(f"error: {line}")
 
 

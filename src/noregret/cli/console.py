@@ -14,7 +14,7 @@ WIDTH = 140
 
 
 def console() -> Console:
-    """The console for results; made anew, as standard output may have been replaced. It shows names as they are."""
+    """A console that shows names as they are. Each call makes a new one, as standard output may have been replaced."""
     from rich.console import Console
     from rich.text import Text
 

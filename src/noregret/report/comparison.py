@@ -22,7 +22,7 @@ CURVES = 12
 
 
 def table(made: Sequence[Row]) -> Table:
-    """A row for each group: the means at the last episode and their intervals, and the number of runs they are taken over."""
+    """A table with a row for each group: its number of runs, and the means at the last episode with their intervals."""
     rows: list[tuple[Cell, ...]] = []
     for row in made:
         first: tuple[Cell, ...] = (row.group.key.problem, row.group.label, row.result.trials, row.group.key.episodes)
@@ -74,5 +74,5 @@ def write_figures(made: Sequence[Row], folder: str | os.PathLike[str]) -> list[P
 
 
 def write_latex(made: Sequence[Row], path: str | os.PathLike[str]) -> Path:
-    """The table for a paper."""
+    """Write the table of some groups as LaTeX."""
     return write_text(path, latex(table(made)))

@@ -103,7 +103,7 @@ def duals(ax: Axes, result: RunResult) -> None:
 
 
 def trials(result: RunResult) -> str:
-    """What lines and bands are, in words: a mean of trials, or one trial."""
+    """What the lines and bands of a figure are, in words: the mean of some trials, or one trial."""
     n = result.trials
     return f"mean and 95% band of {n} trials" if n > 1 else "one trial"
 

@@ -69,7 +69,7 @@ class Table:
         return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
 
     def markdown(self) -> str:
-        """As a Markdown table."""
+        """The table as Markdown."""
         lines = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
         lines += ["| " + " | ".join(show(cell).replace("|", "\\|") for cell in row) + " |" for row in self.rows]
         return "\n".join(lines) + "\n"
@@ -93,12 +93,12 @@ class Table:
 
 
 def length(trials: int, episodes: int) -> str:
-    """How long a run is, in words."""
+    """The length of a run in words: its trials and episodes."""
     return f"{metrics.count(trials, 'trial')} of {metrics.count(episodes, 'episode')}"
 
 
 def slope(result: RunResult, which: str = "regret") -> Slope:
-    """The exponent of growth of the mean curve over the last nine tenths of the episodes; nan unless it is positive there.
+    """The exponent of growth of a mean curve over the last nine tenths of the episodes; nan unless the curve is positive there.
 
     A curve that crosses zero has logarithms on one side only, and a line through those says nothing about growth.
     """
@@ -108,7 +108,7 @@ def slope(result: RunResult, which: str = "regret") -> Slope:
 
 
 def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
-    """One row for each labelled result: its regret, its violation, how they grow, and how fast it ran."""
+    """A table with a row for each labelled result: regret, violation, how both grow, and how fast the run was."""
     tightened = any(result.constants.get("zeta", 0.0) for result in results.values())
     columns = ["run", "trials", "episodes", "regret"]
     columns += ["regret against the tightened optimum"] if tightened else []
@@ -126,7 +126,7 @@ def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
 
 
 def card(result: RunResult, title: str = "") -> Table:
-    """The numbers of a single result, one below the other, each with what it is."""
+    """A table of a single result: the numbers one below the other, each with a line that explains it."""
     zeta = result.constants.get("zeta", 0.0)
     worst = ", of the worst constraint" if result.violations.shape[2] > 1 else ""
     rows: list[tuple[Cell, ...]] = [
@@ -160,7 +160,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def without_speed(table: Table) -> Table:
-    """The table without speeds, for files: these are the same bytes whenever and wherever the runs were played."""
+    """The table without speeds, for files: the bytes of a file must not depend on when and where the runs were played."""
     return table.only(set(table.columns) - {"episodes/s"})
 
 

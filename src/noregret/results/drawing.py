@@ -142,7 +142,7 @@ def curve(
 
 
 def cut(interval: Interval, which: str) -> Interval:
-    """The interval of a curve as it is drawn: that of a quantity which cannot be below 0 ends there."""
+    """The interval of a curve as figures draw it. The interval of a curve that cannot be negative ends at 0."""
     return interval if which in SIGNED else Interval(interval.mean, np.maximum(interval.low, 0.0), interval.high)
 
 

@@ -63,7 +63,7 @@ class RunResult(Saved):
 
     @property
     def trials(self) -> int:
-        """How many independent trials."""
+        """The number of independent trials."""
         return len(self.regret)
 
     @property
@@ -78,7 +78,7 @@ class RunResult(Saved):
 
     @property
     def regret_tightened(self) -> Array:
-        """Σ(V*(b+ζ) − V_r), (trials,n)."""
+        """The regret against the best policy for the tightened thresholds, Σ(V*(b+ζ) − V_r), (trials,n)."""
         return np.asarray(self.regret - self.episodes * (self.optimal_value - self.tightened_value))
 
     @property

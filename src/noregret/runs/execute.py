@@ -142,16 +142,16 @@ def _play(trial: Trial, checkpoints: Any, before: dict[str, Any], begin: float, 
         ended = time.monotonic()
         return ended + max(settings.checkpoint_seconds, PLAY_PER_CHECKPOINT * (ended - started))
 
-    with Loggers(settings.loggers, store.folder / "logs", key) as log:
+    def tell() -> None:
         log(trial)
         settings.progress(key.id, trial.k)
         if settings.watch is not None:
             settings.watch(trial)
+
+    with Loggers(settings.loggers, store.folder / "logs", key) as log:
+        tell()
         for k in trial.blocks(settings.block_size):
-            log(trial)
-            settings.progress(key.id, k)
-            if settings.watch is not None:
-                settings.watch(trial)
+            tell()
             if k == trial.episodes:
                 break
             if settings.stop.is_set():
@@ -191,7 +191,7 @@ def _fresh(home: Prepared, key: RunKey, settings: Settings) -> Trial:
 
 
 def curves_of(trial: Trial) -> dict[str, Any]:
-    """The curves so far by name, with the policies that were played where they are kept."""
+    """The curves of a trial so far, by name; with the policies that were played, if the trial keeps them."""
     n = trial.recorded
     curves: dict[str, Any] = {"episodes": record_grid(n, trial.every, trial.episodes)}
     curves |= named_curves(trial.curves[:n], trial.problem.n_constraints)

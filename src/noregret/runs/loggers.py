@@ -10,7 +10,6 @@ import csv
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -22,16 +21,16 @@ from noregret.store import RunKey
 
 
 class Logger(Protocol):
-    """What watches a run."""
+    """An object that is told what happens in a run while the run is played."""
 
     def start(self, run: Mapping[str, Any]) -> None:
-        """A sitting starts; ``run`` says which run it is, the entries of a :class:`~noregret.store.RunKey` and its ``id``."""
+        """The run starts or goes on; ``run`` has the entries of its :class:`~noregret.store.RunKey`, and its ``id``."""
 
     def log(self, episode: int, values: Mapping[str, float]) -> None:
         """The values at a recorded episode: regret, hard_regret, violation, hard_violation, dual, by constraint where m > 1."""
 
     def finish(self, complete: bool) -> None:
-        """The sitting ends; ``complete`` says whether the run is finished."""
+        """The run has ended or was stopped; ``complete`` says whether the run is finished."""
 
 
 class CSVLogger:
@@ -43,7 +42,7 @@ class CSVLogger:
         self._names: list[str] = []
 
     def start(self, run: Mapping[str, Any]) -> None:
-        """Open the file; points of earlier sittings are told again, so it starts empty."""
+        """Open an empty file: the points from before a stop are told again."""
         path = make_folder(self.folder) / f"{run['id']}.csv"
         try:
             self._file = open(path, "w", newline="", encoding="utf-8")
@@ -52,7 +51,7 @@ class CSVLogger:
         self._names = []
 
     def log(self, episode: int, values: Mapping[str, float]) -> None:
-        """Write a row."""
+        """Write a recorded point as a row."""
         if self._file is None:
             raise InputError("a logger is told points before its start")
         writer = csv.writer(self._file, lineterminator="\n")
@@ -85,14 +84,14 @@ class TensorBoardLogger:
         self._writer = EventFileWriter(str(folder))
 
     def log(self, episode: int, values: Mapping[str, float]) -> None:
-        """Add the values as scalars."""
+        """Add the values of a recorded point as scalars."""
         from tensorboard.compat.proto import event_pb2, summary_pb2
 
         summary = summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag=name, simple_value=v) for name, v in values.items()])
         self._writer.add_event(event_pb2.Event(step=episode, summary=summary))
 
     def finish(self, complete: bool) -> None:
-        """Flush and close."""
+        """Write the last events and close the file."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -116,7 +115,7 @@ def check(names: tuple[str, ...]) -> None:
 
 
 class Loggers:
-    """The loggers of one sitting: a context manager that is called after each block."""
+    """The loggers of a run, from a start to a stop: a context manager that is called after each block of episodes."""
 
     def __init__(self, names: tuple[str, ...], folder: Path, key: RunKey) -> None:
         check(names)
@@ -129,7 +128,7 @@ class Loggers:
         return self
 
     def __call__(self, trial: Any) -> None:
-        """Tell what was recorded since the last call."""
+        """Tell all loggers the points that were recorded since the last call."""
         if not self._loggers:
             return
         grid = record_grid(trial.recorded, trial.every, trial.episodes)
@@ -140,7 +139,7 @@ class Loggers:
                 logger.log(int(grid[row]), values)
         self._told, self._complete = trial.recorded, trial.k == trial.episodes
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         for logger in self._loggers:
             logger.finish(self._complete and error is None)
 

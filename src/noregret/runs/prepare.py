@@ -67,7 +67,7 @@ class Prepared:
         return self._trial(key)
 
     def learner(self, key: RunKey) -> Learner:
-        """The learner of a run: told what the run's key says it is told of the truth, and nothing else."""
+        """Make the learner of a run. The run's key says what the learner is told of the truth; it is told nothing else."""
         options = {"preset": key.preset, "slater_gap": self._gap(key), **key.params}
         if key.features_hash is not None:
             options["features"] = supplied(key.features_hash)
@@ -85,7 +85,7 @@ class Prepared:
         return made
 
     def starts(self, given: Any) -> Starts | None:
-        """The starts of a run, with the optimum from each; None where they are drawn and measured from mu."""
+        """The first states of a run, with the optimum from each; None where the problem draws each first state."""
         if given is not None:
             raise InputError(f"starts is {given!r}; {self.name} has states in R^D and draws its own start: expected None")
         return None
@@ -199,7 +199,7 @@ class Continuous(Prepared):
         self.optimum = self._solve(None)
 
     def best(self, key: RunKey) -> Any:
-        """The optimum on the run's grid."""
+        """The optimum, computed on the run's own grid of cells."""
         return self._solve(key.params.get("cells"))
 
     def _solve(self, cells: Any) -> Any:

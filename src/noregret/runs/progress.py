@@ -83,7 +83,7 @@ def log_lines(tally: Tally, stream: TextIO | None = None) -> Callable[[int, str]
 
 
 def clock(seconds: float) -> str:
-    """Seconds as h:mm:ss.
+    """A time in seconds as h:mm:ss.
 
     >>> clock(3725.4)
     '1:02:05'

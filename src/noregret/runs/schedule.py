@@ -26,7 +26,7 @@ LOOK_AGAIN = 0.5
 
 @dataclass
 class Summary:
-    """What a sitting came to: runs played now, there before, failed (with the error), and not finished."""
+    """What a call of :func:`schedule` came to: how many runs were played, were there before, and failed (with the errors)."""
 
     runs: int
     done: int = 0
@@ -60,11 +60,14 @@ def schedule(
 
     Args:
         keys: the runs.
-        context: where they are kept, and how they are played.
+        context: where the runs are kept, and how each is played.
         backend: a name of :data:`BACKENDS`.
-        progress: whether a bar is shown, or what is told how many episodes are done; "log" writes plain lines where standard
-            error is no terminal.
-        tell: is told each run that is through, in the order in which they end.
+        progress: whether a bar is shown, or a function that is called with the number of episodes played so far; "log" writes
+            plain lines where standard error is no terminal.
+        tell: a function that is called with each run that is finished or failed, in the order in which the runs end.
+
+    Returns:
+        How many runs were played, were finished before, failed, and are left.
 
     Raises:
         FileError: the disk cannot be written; what is finished stays.

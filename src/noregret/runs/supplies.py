@@ -48,7 +48,7 @@ def problem_hash(problem: Any) -> str:
 
 
 def supply(features: Any) -> str:
-    """Remember φ, an array (S,A,d) or a feature map, while somebody holds it; gives the hash for a run's key."""
+    """Remember features φ, an array (S,A,d) or a feature map, as long as somebody holds them. Returns their hash, for keys."""
     if not (isinstance(features, np.ndarray) or is_feature_map(features)):
         try:
             features = np.array(features, dtype=np.float64)
@@ -65,7 +65,7 @@ def supply(features: Any) -> str:
 
 
 def supplied(hash: str | None, otherwise: Any = None) -> Any:
-    """What was remembered under a hash; else ``otherwise``, where there is something."""
+    """The problem or the features that were remembered under a hash; ``otherwise`` where there are none, unless it is None."""
     found = _supplies.get(hash or "", otherwise)
     if found is None:
         raise InputError(f"what the run calls {hash!r} is not in this process; expected it to be given again")

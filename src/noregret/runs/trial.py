@@ -58,7 +58,7 @@ class Trial:
 
     @property
     def notice(self) -> str:
-        """What a user should know before the run begins."""
+        """A line that a user should read before the run begins; empty where there is none."""
         return ""
 
     @property
@@ -147,7 +147,7 @@ class TableTrial(Trial):
         return self
 
     def keep_policies(self) -> None:
-        """Keep sums of the policies that are played; the curves do not depend on it."""
+        """Also keep sums of the policies that are played. The curves do not change."""
         self.kept = room(self.problem.r.shape)
 
     def _play(self, n: int) -> None:
@@ -222,7 +222,7 @@ class LinearTrial(Trial):
         return f"this run needs at most {self.learner.memory_bound() / 1e9:.2g} GB"
 
     def compile(self) -> None:
-        """Play an episode and take it back, the first time a process meets features of these sizes."""
+        """Compile by playing an episode and taking it back, the first time that a process meets features of these sizes."""
         sizes = (type(self.learner), self.learner.map.rows, self.learner.map.width, self.learner.map.blocks)
         with _compiling:
             if self.k == 0 and sizes not in _compiled:

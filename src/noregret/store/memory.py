@@ -44,11 +44,11 @@ class Kept:
         self.last = k, {name: np.array(array) for name, array in arrays.items()}, dict(meta)
 
     def load(self) -> tuple[int, dict[str, Any], dict[str, Any]] | None:
-        """The last one, or None."""
+        """The last checkpoint, or None."""
         return self.last
 
     def forget(self) -> None:
-        """There is none any more."""
+        """Drop the last checkpoint."""
         self.last = None
 
 
@@ -63,11 +63,11 @@ class MemoryStore(Store):
         self._locks: dict[str, threading.Lock] = {}
 
     def ids(self) -> list[str]:
-        """All finished runs."""
+        """The ids of all finished runs."""
         return sorted(self._runs)
 
     def read(self, id: str) -> StoredRun:
-        """A finished run."""
+        """Read a finished run."""
         return self._runs[id]
 
     def whole(self, id: str) -> bool:
@@ -109,12 +109,12 @@ class MemoryStore(Store):
         return dict(self._failed)
 
     def checkpoints(self, id: str) -> Any:
-        """The checkpoint of a run."""
+        """Where the checkpoint of a run is kept."""
         return self._work.setdefault(id, Kept())
 
     @contextmanager
     def lock(self, id: str) -> Iterator[bool]:
-        """Hold a run; False when another thread holds it."""
+        """Hold a run while it is played; gives False where another thread holds the run."""
         lock = self._locks.setdefault(id, threading.Lock())
         free = lock.acquire(blocking=False)
         try:

@@ -46,7 +46,7 @@ _LEARNER = ("name", "preset", "slater_gap", "params", "grid")
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs of a sweep, each once, and the modules they need."""
+    """The runs of a sweep, each once, and the modules that must be imported before they are played."""
 
     keys: tuple[RunKey, ...]
     imports: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ class _Reader:
         return math.prod(map(len, grid.values()))
 
     def learner(self, i: int, entry: Mapping[str, Any]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-        """Where and what: the options of each combination of a learner's grid."""
+        """The options of each combination of a learner's grid, each with its place in the file."""
         params, grid = (entry.get(part, {}) for part in ("params", "grid"))
         options = {part: entry[part] for part in ("preset", "slater_gap") if part in entry} | {"learner": entry["name"]}
         return [
@@ -169,7 +169,7 @@ class _Reader:
         return home
 
     def makes(self, path: tuple[Any, ...], key: RunKey) -> None:
-        """Make the learner once."""
+        """Make the learner of a run once, to see that this works."""
         try:
             prepared(key).start(key)
         except Exception as error:
@@ -221,7 +221,7 @@ class _Reader:
         return InputError(f"{self.source}, line {self.line(path, quoted)}: {message}")
 
     def line(self, path: tuple[Any, ...], quoted: str = "") -> int:
-        """The line of an entry, or of the closest table around it; of ``quoted`` in it, where that is given."""
+        """The line of an entry in the file, or of the closest table around it; of the text ``quoted`` in it, if given."""
         found, best = 1, 0
         table: tuple[Any, ...] = ()
         counts: dict[tuple[Any, ...], int] = {}

@@ -122,7 +122,7 @@ class Question:
 
     @property
     def id(self) -> str:
-        """The name of the search: a hash of the runs, but for what is searched, and of the ranges."""
+        """The name of the search: a hash of its runs, without the parameters that are searched, and of the ranges."""
         parts = [*(key.canonical() for key in self.keys({})), *(f"{name}={self.ranges[name]}" for name in sorted(self.ranges))]
         if (meaning := learners.meaning(self.learner, self.preset, dict(self.fixed or {}) | dict(self.ranges))) != 1:
             parts.append(f"meaning={meaning}")  # what version 0.1 tried was something else
@@ -131,7 +131,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice that was judged; ``error`` says why where it could not be."""
+    """A choice of parameters with its numbers; ``error`` says why a choice could not be judged."""
 
     params: dict[str, Any]
     hard_regret: float = float("nan")
@@ -141,7 +141,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Answer:
-    """The best choice, or None when none was within the limit, and what each parameter explains of hard regret."""
+    """The best choice, or None where none was within the limit; and how much each parameter matters for hard regret."""
 
     trials: int
     failed: int
@@ -161,7 +161,7 @@ class Search:
 
     @classmethod
     def read(cls, path: Path) -> Search:
-        """What earlier sittings left. A file that is not what was written is moved aside: its runs are stored anyway."""
+        """Read the choices of a search that was stopped. A damaged file is moved aside: its runs are stored anyway."""
         if not path.exists():
             return cls(path)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,9 +30,18 @@ class CheckError(NoRegretError, AssertionError):
 
 
 def expect(true: object, message: str) -> None:
-    """Fail a check unless ``true``."""
+    """Fail a check with a message, unless ``true``."""
     if not true:
         raise CheckError(message)
+
+
+def run_checks(subject: object, checks: Iterable[Check]) -> None:
+    """Run checks one after the other; the first that fails raises CheckError with the subject and its own name."""
+    for name, check in checks:
+        try:
+            check()
+        except CheckError as error:
+            raise CheckError(f"{subject}: {name}: {error}") from error
 
 
 @contextmanager
@@ -110,7 +119,7 @@ def problems() -> dict[str, TabularCMDP]:
 
 
 def told(name: str, problem: TabularCMDP) -> dict[str, Any]:
-    """What a learner must be told beyond the spec; the safe policy need not be safe for these checks."""
+    """The options of a learner that must know more than the spec. The safe policy need not be safe for these checks."""
     safe = problem.available / problem.available.sum(axis=2, keepdims=True)
     knowledge = {"reward": problem.r, "utilities": problem.g, "safe_policy": safe}
     return {key: knowledge[key] for key in learners.get(name).told}

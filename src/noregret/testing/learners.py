@@ -15,7 +15,7 @@ from noregret.kernels.numba_private import left_over
 from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy
 from noregret.problems.base import Spec
-from noregret.testing.cases import Case, Check, CheckError, K, expect, plan, problems, refused, same, small
+from noregret.testing.cases import Case, Check, K, expect, plan, problems, refused, run_checks, same, small
 
 #: An episode of a problem with 4 states, 3 actions and 3 steps.
 EPISODE: dict[str, Any] = {"states": [0, 1, 2, 3], "actions": [0, 1, 0], "rewards": [0.1, 0.2, 0.3], "utilities": [[0.5] * 3]}
@@ -35,11 +35,7 @@ def check_learner(learner: str | type[Learner], **params: Any) -> None:
         >>> from noregret.testing import check_learner
         >>> check_learner("uniform")
     """
-    for name, check in learner_checks(learner, **params):
-        try:
-            check()
-        except CheckError as error:
-            raise CheckError(f"{learner}: {name}: {error}") from error
+    run_checks(learner, learner_checks(learner, **params))
 
 
 def learner_checks(learner: str | type[Learner], **params: Any) -> Iterator[Check]:
@@ -151,7 +147,7 @@ def the_loop_frees_what_it_makes(case: Case) -> None:
 
 
 def it_is_made_from_a_spec_that_knows_no_model(case: Case) -> None:
-    """And it says what it is: name, summary, constants, and where they come from."""
+    """A learner is made without the model. It says its name, its summary, its constants, and where the constants come from."""
     spec = case.problem.spec
     known = {"P", "r", "g", "r_next", "g_next", "noise"} & (set(dir(Spec)) | set(vars(spec)))
     expect(not known, f"the spec tells {sorted(known)}; expected nothing of the model")
@@ -178,7 +174,7 @@ def several_constraints_are_taken_or_refused(case: Case) -> None:
 
 
 def the_loop_is_compiled_once(case: Case) -> None:
-    """For all sizes of problems: types of the state's fields must not depend on them."""
+    """One compiled loop serves problems of all sizes: the types of the state's fields must not depend on the sizes."""
     m = 3 if learners.get(case.learner).several else 1
     other = Case(case.learner, small(15, S=5, A=2, m=m, H=4, noise="bernoulli"), case.params)
     block = Case(case.learner, small(14, S=3, b=[1.0]), case.params).trial()._block
@@ -189,7 +185,7 @@ def the_loop_is_compiled_once(case: Case) -> None:
 
 
 def unknown_parameters_are_refused(case: Case) -> None:
-    """And so are unknown presets; the message names them."""
+    """Unknown parameters and presets are refused; the message names them."""
     with refused("an unknown parameter", "'no_such_knob'"):
         case.make(no_such_knob=1)
     with refused("an unknown preset", "preset"):
@@ -229,7 +225,7 @@ def a_bad_episode_is_refused_and_forgotten(case: Case) -> None:
 
 
 def the_order_of_arrays_in_memory_does_not_matter(case: Case) -> None:
-    """Fortran order, as .npz files may have it; also of tables that are derived from the mask."""
+    """A problem with arrays in Fortran order, as .npz files may have them, gives the same curves."""
     names = ("P", "r", "g", "available")
     turned = case.problem.replace(**{name: np.asfortranarray(getattr(case.problem, name)) for name in names})
     curves = Case(case.learner, turned, case.params).trial().curves

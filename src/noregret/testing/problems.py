@@ -12,7 +12,7 @@ from noregret import DEFAULT_LEARNER, oracle
 from noregret import problems as registry
 from noregret.runs.runner import run
 from noregret.runs.supplies import problem_hash
-from noregret.testing.cases import Check, CheckError, expect
+from noregret.testing.cases import Check, expect, run_checks
 
 EPISODES = 50
 
@@ -26,11 +26,7 @@ def check_problem(problem: Any) -> None:
     Raises:
         CheckError: the first check that fails, by its name and what was expected.
     """
-    for name, check in problem_checks(problem):
-        try:
-            check()
-        except CheckError as error:
-            raise CheckError(f"{problem}: {name}: {error}") from error
+    run_checks(problem, problem_checks(problem))
 
 
 def problem_checks(problem: Any) -> Iterator[Check]:
@@ -43,7 +39,7 @@ def problem_checks(problem: Any) -> Iterator[Check]:
 
 
 def its_text_rebuilds_it(problem: Any) -> None:
-    """Runs are known by the text: it must build the same numbers each time, and no others."""
+    """Stored runs know a problem by its text, so the text must build the same arrays each time."""
     again = registry.load(problem.name)
     expect(again.name == problem.name, f"{problem.name!r} builds a problem called {again.name!r}")
     expect(problem_hash(again) == problem_hash(problem), f"{problem.name!r} builds other arrays each time")

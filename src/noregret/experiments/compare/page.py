@@ -49,9 +49,9 @@ def late_loss(result: RunResult) -> Interval:
 
 
 def any_slope(result: RunResult) -> tuple[Slope | None, str]:
-    """The slope of regret and the word "regret"; those of hard regret where regret is not positive throughout.
+    """The slope of regret, or of hard regret where regret is not positive throughout; and the name of that curve.
 
-    Where hard regret has no slope either, this is None and no word.
+    Where neither curve has a slope, the answer is None and no name.
     """
     if result.last("hard_regret").mean >= ROUNDING * result.episodes[-1]:
         for which in ("regret", "hard_regret"):
@@ -62,7 +62,7 @@ def any_slope(result: RunResult) -> tuple[Slope | None, str]:
 
 
 def slope_text(result: RunResult) -> str:
-    """The slope as text with two digits; "(hard)" follows where it is that of hard regret."""
+    """The slope of a result as text with two digits; "(hard)" follows a slope of hard regret."""
     value, which = any_slope(result)
     if value is None:
         return "-"
@@ -120,7 +120,7 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
 
 
 def words(which: str) -> str:
-    """The name of a sum."""
+    """The name of a sum for people: "hard_regret" is "hard regret"."""
     return which.replace("_", " ")
 
 
@@ -242,7 +242,7 @@ def _protocol(outcomes: Sequence[Outcome], before: str) -> str:
 
 
 def table1(outcomes: Sequence[Outcome]) -> Table:
-    """The paper's Table 1 with what was measured beside it."""
+    """The paper's Table 1, with the measured numbers beside the published orders."""
     rows: list[tuple[Cell, ...]] = []
     for published, one in zip(TABLE1, outcomes, strict=True):
         words = (f"{published.algorithm}, {published.source}", published.linear, published.model_free)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def note(demo: Demo) -> str:
-    """What the numbers say, and which claim of the paper about them cannot hold."""
+    """What the numbers of the demo say, and which claim of the paper cannot hold."""
     H = demo.horizon
     return (
         f"The greedy policy's gap is H−1 = {H - 1} however small ε is: it changes its action. The paper lets M, and so "
@@ -25,7 +25,7 @@ def note(demo: Demo) -> str:
 
 
 def figure(demo: Demo) -> Figure:
-    """The gap |V_r − Ṽ_r| against ε, both logarithmic; dotted: the lemma's bound, where it is below what is possible."""
+    """Draw the gap |V_r − Ṽ_r| against ε on logarithmic axes. The lemma's bound is dotted, as far as it is below H−1."""
     made, axes = drawing.new(1, 1, 7.6, 4.9)
     ax, H = axes[0, 0], demo.horizon
     ax.set_xscale("log")
@@ -46,7 +46,7 @@ def figure(demo: Demo) -> Figure:
 
 
 def table(demo: Demo, shown: Sequence[float]) -> Table:
-    """The gaps at a few ε."""
+    """A table of the gaps at a few ε."""
     rows: list[tuple[Cell, ...]] = []
     for epsilon in shown:
         k = int(np.argmin(np.abs(np.log(demo.epsilons / epsilon))))

@@ -39,7 +39,7 @@ def run(episodes: int, trials: int, seed: int, how: How, say: Callable[[str], No
 
 
 def facts(done: list[Neighbour], as_published: bool) -> Paper:
-    """The results with what the page says of the problem itself, from the oracle."""
+    """Put beside the results what the page says of the problem itself; the oracle computes it."""
     problem, shifted = problems.load(settings.PROBLEM), problems.load(settings.COUNTED_FROM_0)
     main, best = done[0].result, oracle.solve(problem)
     after = (best.occupancy[-1][:, :, None] * problem.P[-1]).sum(axis=(0, 1))  # how many jobs are left at the end
@@ -52,7 +52,7 @@ def facts(done: list[Neighbour], as_published: bool) -> Paper:
 
 
 def write(made: Paper, out: Path) -> list[Path]:
-    """The files, all or none of them; the page comes last."""
+    """Write the figures, the table, the curves and the page, all or none of them; the page is the last file."""
     first, second = page.figure(made), page.neighbours_figure(made)
     with all_or_none(out) as draft:
         drawn = [*figures.write_all(first, draft / "figure1"), *figures.write_all(second, draft / "neighbours")]

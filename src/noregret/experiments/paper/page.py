@@ -25,7 +25,7 @@ SWING = 0.1
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A run with other constants: its label, the row of the figure it belongs to, and what came out."""
+    """The result of a run with other constants, with its label and its row in the figure."""
 
     label: str
     row: str
@@ -34,7 +34,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Paper:
-    """What the experiment left, and the facts about its problem that no run can tell."""
+    """The results of the experiment, and the facts about its problem that no run can tell."""
 
     main: RunResult
     neighbours: Sequence[Neighbour]
@@ -48,7 +48,7 @@ class Paper:
     as_published: bool  # K and trials as in section 5
 
     def labelled(self) -> dict[str, RunResult]:
-        """All results by a label that tells them apart."""
+        """All results, each under its own label."""
         first, *rest = self.neighbours
         return {f"{n.label}, {n.row}" + ("" if n is not first else " (main)"): n.result for n in (first, *rest)}
 
@@ -139,7 +139,7 @@ def neighbours_figure(paper: Paper) -> Figure:
 
 
 def page(paper: Paper) -> str:
-    """The page: the words of ``page.md`` with this run's numbers in them. It refers to the files beside it."""
+    """The page as Markdown: the words of ``page.md`` with this run's numbers. The page refers to the files beside it."""
     words = files("noregret.experiments.paper").joinpath("page.md").read_text(encoding="utf-8")
     return words.format_map(_setting(paper) | _measured(paper) | _computed(paper))
 

@@ -31,7 +31,7 @@ QUICK_TRIALS = 4
 
 @dataclass(frozen=True)
 class Setting:
-    """One run: what differs from the preset, how it is called, and where it is drawn (``row``: the rule for λ)."""
+    """One setting: its label, its row in the figure (the rule for λ), and the constants that differ from the preset."""
 
     label: str
     row: str

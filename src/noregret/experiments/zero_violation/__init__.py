@@ -30,6 +30,6 @@ def run(quick: bool, how: How) -> tuple[Sitting, dict[str, list[RunResult]]]:
 
 
 def write(results: dict[str, list[RunResult]], out: Path) -> list[Path]:
-    """The picture and the table."""
+    """Write the figure and the table."""
     drawn = figures.write_all(page.figure(results), out / "zero-violation")
     return [*drawn, tables.write_text(out / "zero-violation.csv", page.table(results).csv())]

@@ -41,7 +41,7 @@ def slope(results: Sequence[RunResult], which: str = "regret") -> Slope:
 
 
 def table(runs: Runs) -> Table:
-    """A row for each problem and K."""
+    """A table with a row for each problem and K."""
     columns = (
         "problem", "K", "zeta", "half the Slater gap", "trials with violation", "largest violation", "hard violation", "regret",
         "regret of b+zeta",

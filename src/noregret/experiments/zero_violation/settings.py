@@ -24,7 +24,7 @@ class Case:
 
     @property
     def grid(self) -> tuple[int, ...]:
-        """The numbers of episodes."""
+        """The numbers of episodes K, each twice the one before."""
         return tuple(2**i for i in range(self.first, self.last + 1))
 
 

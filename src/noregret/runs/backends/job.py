@@ -57,7 +57,7 @@ class Context(Settings):
         return Ending(key.id, "failed", why)
 
     def job(self, key: RunKey) -> str:
-        """The run as a text, with the modules that it needs: those that were named, those of its learner and its problem."""
+        """A run as a text for a worker. The text names the modules to import: those given, the learner's, the problem's."""
         needed = [*plugins.named(), *(plugins.Home("", module) for module in self.imports)]
         learner = learners.get(key.learner).__module__ if key.learner in learners.names() else None
         for what, module in ((f"learner {key.learner!r}", learner), (f"problem {key.problem!r}", module_of(key.problem))):
