@@ -75,7 +75,7 @@ def test_a_run_that_cannot_be_read_is_named_and_left_out(store):
 def test_a_table_is_a_frame_a_figure_and_html(store):
     for seed in range(12):
         execute(key(seed=seed), store)
-    execute(key(learner="primal-dual-lsvi", params={"beta": 0.5}), store)
+    execute(key(learner="primal-dual-lsvi", params={"beta": 0.5}, meaning=2), store)
     table = nr.load_runs(store.folder)
     frame = table.to_frame()
     assert len(frame["run"]) == 13 and list(frame.columns) == list(table)
