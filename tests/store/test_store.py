@@ -47,7 +47,7 @@ def test_every_entry_of_the_key_changes_the_name_and_nothing_else_does():
     changes = {
         "problem": "job-scheduling", "learner": "uniform", "episodes": 301, "seed": 1, "trial": 1, "record_every": 8,
         "preset": "theory", "slater_gap": 0.5, "params": {"beta": 0.2}, "problem_hash": "ab", "features_hash": "cd",
-        "results_version": 99, "starts": [0, 1], "learner_hash": "ef",
+        "results_version": 99, "starts": [0, 1], "learner_hash": "ef", "meaning": 2,
     }  # fmt: skip
     assert set(changes) == set(RunKey.__dataclass_fields__)
     names = {key().id} | {key(**{name: value}).id for name, value in changes.items()}
@@ -416,7 +416,7 @@ def test_a_pickle_in_place_of_curves_is_refused(store):
     path = stored.path / "curves.npz"
     np.savez(path, regret=np.array([{}], dtype=object))
     stored.record["curves"]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
-    with pytest.raises(ValueError, match="its type is object"):
+    with pytest.raises(DamagedError, match="its type is object"):
         stored.curves()
 
 

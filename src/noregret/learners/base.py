@@ -301,4 +301,5 @@ def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "") -> No
         elif name in given and given[name].size:
             array = np.asarray(given[name])
             if key in limits or array.dtype.kind == "f":
-                check_range(f"state[{name!r}]", array, limits.get(key, (-LARGEST, LARGEST)))
+                most = max(LARGEST, float(np.abs(value).max()))  # some states begin with a number that stands for infinity
+                check_range(f"state[{name!r}]", array, limits.get(key, (-most, most)))
