@@ -158,6 +158,7 @@ def primal_dual(
     _consistent(constants, H)
     if constants.restart == "doubling":
         choices.why["restart"] += f"; each part has its own constants, these are for its K = {K:,}"
+        choices.why.setdefault("restart_data", "a restart keeps what was learned")
     return constants, {key: OFF.get(key, PRINTED) for key in vars(constants) if key not in DERIVED} | choices.why
 
 
