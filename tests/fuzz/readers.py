@@ -20,6 +20,7 @@ from noregret.runs.execute import Settings, execute
 from noregret.store import Checkpoints, RunKey, Store, group, load_runs
 from noregret.store.folder import seal
 from noregret.sweeps import spec
+from noregret.sweeps.tune import Choice, Search
 from tests.fuzz.damage import Rng, packed, pick, spoiled_arrays, spoiled_bytes, spoiled_text, spoiled_value
 
 SMALL = "random:S=3,A=2,H=2"
@@ -307,7 +308,33 @@ class Cache(Reader):
         assert (found is not None) == (self.path.read_bytes() == self.good)
 
 
+class TuneSearch(Reader):
+    """The choices of a search that were judged."""
+
+    def prepare(self, folder: Path) -> None:
+        self.path = folder / "study-1.json"
+        search = Search(self.path)
+        for beta in (0.1, 0.2):
+            search.add(Choice({"beta": beta}, 10.0 * beta, 1.0))
+        self.good = self.path.read_bytes()
+        self.entries = {key: value for key, value in json.loads(self.good).items() if key != "sha256"}
+
+    def spoil(self, rng: Rng) -> None:
+        data = spoiled_bytes(rng, self.good)
+        if rng.random() < 0.6:
+            try:
+                data = seal({"choices": spoiled_value(rng, self.entries["choices"])})
+            except (ValueError, TypeError, RecursionError):
+                pass  # no JSON: such a file cannot be sealed
+        self.path.write_bytes(data)
+
+    def read(self) -> None:
+        found = Search.read(self.path)
+        assert all(isinstance(choice.params, dict) for choice in found.choices)
+        assert all(isinstance(number, float) for c in found.judged for number in (c.hard_regret, c.hard_violation))
+
+
 READERS: dict[str, type[Reader]] = {
     "problem": Problem, "spec": Spec, "store": StoredRuns, "checkpoint": Checkpoint, "agent": AgentFile, "result": SavedResult,
-    "cache": Cache,
+    "cache": Cache, "tune": TuneSearch,
 }  # fmt: skip

@@ -126,7 +126,7 @@ class Store:
             FileError: there is no such run, or its key has entries of another version.
         """
         path = self.path(id) / "run.json"
-        record = _unseal(path, _bytes(path))
+        record = _record(path)
         run = StoredRun(id, self.path(id), record)
         try:
             found = run.key.id
@@ -237,7 +237,7 @@ class Store:
             if not _ID.fullmatch(path.stem):
                 continue
             try:
-                found[path.stem] = _unseal(path, _bytes(path))
+                found[path.stem] = _record(path)
                 if not isinstance(found[path.stem].get("error"), str):
                     raise DamagedError(f"{path}: entry 'error' is missing")
             except DamagedError as error:
@@ -266,19 +266,23 @@ def seal(entries: Mapping[str, Any]) -> bytes:
 
 def read_sealed(path: Path) -> dict[str, Any]:
     """The entries of a file that :func:`seal` made; DamagedError when it is not what was written."""
-    return _unseal(path, _bytes(path))
-
-
-def _unseal(path: Path, data: bytes) -> dict[str, Any]:
+    data = _bytes(path)
     match = _SEAL.search(data)
     body = data[: match.start()] + b"\n}" if match else b""
     if match is None or hashlib.sha256(body).hexdigest().encode() != match[1]:
         raise DamagedError(f"{path}: does not match its checksum")
     try:
-        entries: dict[str, Any] = json.loads(body)
-        return {key: value if key == "run" else decode(value) for key, value in entries.items()} | {"run": dict(entries["run"])}
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DamagedError(f"{path}: is no record of a run: {said(error)}") from None
+        return {key: value if key == "run" else decode(value) for key, value in json.loads(body).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise DamagedError(f"{path}: is not what noregret writes: {said(error)}") from None
+
+
+def _record(path: Path) -> dict[str, Any]:
+    """The record of a run, finished or failed."""
+    entries = read_sealed(path)
+    if not isinstance(entries.get("run"), dict):
+        raise DamagedError(f"{path}: is no record of a run")
+    return entries
 
 
 def _bytes(path: Path) -> bytes:

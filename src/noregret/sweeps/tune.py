@@ -15,18 +15,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from noregret import learners
 from noregret._system.files import hold, make_folder, write_whole
 from noregret._system.text import value
-from noregret.errors import DamagedError, FileError, InputError, NoRegretError
+from noregret.errors import DamagedError, FileError, InputError, NoRegretError, one_line
 from noregret.runs import How, play
 from noregret.runs.keys import make_key
 from noregret.runs.prepare import prepare, prepared
 from noregret.store import RunKey, encode, read_sealed, seal, usual_grid
+from noregret.store.records import check_entries
 
 #: Choices drawn at random before the model of the search is used.
 RANDOM_FIRST = 10
@@ -165,11 +166,16 @@ class Search:
         if not path.exists():
             return cls(path)
         try:
-            return cls(path, [Choice(**entry) for entry in read_sealed(path)["choices"]])
-        except (DamagedError, KeyError, TypeError) as error:
+            found = read_sealed(path)["choices"]
+            for entry in found:
+                check_entries(entry, get_type_hints(Choice), "entry of a choice")
+            return cls(path, [Choice(**entry) for entry in found])
+        except (DamagedError, InputError, KeyError, TypeError) as error:
             aside = path.with_suffix(".damaged")
             path.replace(aside)
-            warnings.warn(f"{error}; moved to {aside}, the choices are judged again from their stored runs", stacklevel=2)
+            warnings.warn(
+                f"{one_line(error)}; moved to {aside}, the choices are judged again from their stored runs", stacklevel=2
+            )
             return cls(path)
 
     def add(self, choice: Choice) -> None:
