@@ -331,7 +331,7 @@ class TuneSearch(Reader):
     def read(self) -> None:
         found = Search.read(self.path)
         assert all(isinstance(choice.params, dict) for choice in found.choices)
-        assert all(isinstance(number, float) for c in found.judged for number in (c.hard_regret, c.hard_violation))
+        assert all(isinstance(number, float | int) for c in found.judged for number in (c.hard_regret, c.hard_violation))
 
 
 READERS: dict[str, type[Reader]] = {

@@ -63,7 +63,7 @@ def test_a_run_of_a_newer_version_is_named_and_left_out(store: Store) -> None:
         ({"last__regret": None}, "entry of last 'regret' is None"),
         ({"curves": {}}, "entry of curves 'sha256' is missing"),
         ({"constraints": ["\x1b[2Jgone"]}, "entry 'constraints' is"),
-        ({"versions": {"a": {"number": "?"}}}, "is no record of a run"),
+        ({"versions": {"a": {"number": "?"}}}, "is not what noregret writes"),
     ],
 )
 def test_a_record_that_says_something_else_is_refused(store: Store, entries: dict[str, Any], said: str) -> None:

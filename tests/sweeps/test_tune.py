@@ -42,7 +42,7 @@ def test_ranges_that_make_no_sense_are_refused(text):
 
 @pytest.fixture
 def question():
-    return Question((SMALL,), "primal-dual-lsvi", RANGES, 300, violation_limit=40.0, seeds=2)
+    return Question((SMALL,), "primal-dual-lsvi", RANGES, 300, violation_limit=40.0, seeds=2, preset="simple")
 
 
 def kept(folder, question):
