@@ -49,6 +49,7 @@ def iota(*, d: int, T: int, A: int, p: float = 0.01) -> float:
     """ι = log(4 log|A| d T/p), the logarithmic factor of the bonus and of the bounds (paper.tex l. 267, 329, 633).
 
     The proof uses ι >= log 4 (l. 692), which needs dT/p >= 1/log|A|. With A = 1 log|A| is taken as log 2.
+    The arguments are those of :func:`beta`, with T = KH.
 
     >>> round(iota(d=20, T=2_000_000, A=2, p=0.05), 3)
     21.52
@@ -60,7 +61,8 @@ def iota(*, d: int, T: int, A: int, p: float = 0.01) -> float:
 def chi(*, d: int, T: int, A: int, p: float = 0.01, C1: float = 1.0) -> float:
     """χ = log(4(C₁+1) log|A| d T/p) = ι + log(C₁+1), the factor of the concentration lemma (paper.tex l. 626, 666).
 
-    The proof replaces it by ι with a larger constant in front (l. 686-692); here for comparison.
+    The proof replaces it by ι with a larger constant in front (l. 686-692); here for comparison. The arguments are
+    those of :func:`beta`, with T = KH.
     """
     return iota(d=d, T=T, A=A, p=p) + math.log1p(_positive("C1", C1))
 
@@ -69,6 +71,14 @@ def beta(*, d: int, H: int, K: int, A: int, p: float = 0.01, C1: float = 1.0) ->
     """β = C₁ d H √ι, the width of the bonus β‖φ‖_{Λ⁻¹} (paper.tex l. 267, 329).
 
     C₁ is an "absolute constant" in the theorem, yet the proof takes :func:`C1_of_proof`, which depends on γ.
+
+    Args:
+        d: the dimension of φ.
+        H: the horizon.
+        K: the number of episodes.
+        A: the number of actions.
+        p: the probability that the guarantees fail.
+        C1: C₁, which the paper does not give.
 
     >>> round(beta(d=20, H=10, K=200_000, A=2, p=0.05))
     928
@@ -94,12 +104,22 @@ def xi(*, H: int, slater_gap: float, tightened: bool = False) -> float:
     """ξ = 2H/γ, the cap of the dual variable (paper.tex l. 256, 267); 4H/γ for b + ζ (l. 1254).
 
     It is twice :func:`dual_bound`, of the problem at hand: the tightened problem keeps a gap of at least γ/2.
+
+    Args:
+        H: the horizon.
+        slater_gap: γ, the margin by which some policy satisfies every constraint.
+        tightened: whether the threshold is b + ζ, as in Theorem 2.
     """
     return (4.0 if tightened else 2.0) * dual_bound(H=H, slater_gap=slater_gap)
 
 
 def eta(*, xi: float, K: int, H: int) -> float:
     """η = ξ/√(KH²), the step of the dual variable (paper.tex l. 267, 408, 430).
+
+    Args:
+        xi: ξ, the cap of the dual variable.
+        K: the number of episodes.
+        H: the horizon.
 
     >>> round(eta(xi=20.0, K=200_000, H=10), 5)
     0.00447
@@ -114,7 +134,7 @@ def alpha_alg1(*, A: int, K: int, H: int, xi: float, m: int = 1) -> float:
     """α = log|A| K/(2(1+ξ+H)), the rule of Algorithm 1 and of the proofs (paper.tex l. 267, 396, 933, 1119).
 
     With m constraints the composite Q moves by at most 1 + m(ξ+H) times the error of its parts, and the same covering
-    argument gives α = log|A| K/(2(1+m(ξ+H))). With A = 1 log|A| is taken as log 2.
+    argument gives α = log|A| K/(2(1+m(ξ+H))). With A = 1 log|A| is taken as log 2. :func:`alpha` names the arguments.
     """
     K, H, m = _count("K", K), _count("H", H), _count("m", m)
     return _log_actions(A) * K / (2.0 * (1.0 + m * (_positive("xi", xi) + H)))
@@ -126,7 +146,7 @@ def alpha_text(*, A: int, K: int, H: int) -> float:
 
 
 def alpha_experiment(*, K: int, H: int, slater_gap: float) -> float:
-    """α = K/(1+2H/γ+H), the rule of the experiment (paper.tex l. 430)."""
+    """α = K/(1+2H/γ+H), the rule of the experiment (paper.tex l. 430). :func:`alpha` names the arguments."""
     return _count("K", K) / (1.0 + xi(H=H, slater_gap=slater_gap) + H)
 
 
@@ -174,6 +194,16 @@ def regret_bound(*, d: int, H: int, K: int, A: int, xi: float, p: float = 0.01, 
 
     The theorem leaves out the loss of the soft-max, 2H(1+ξ+H) by :func:`alpha_alg1` (l. 396, 931), which does not
     grow with K; ``full`` adds it.
+
+    Args:
+        d: the dimension of φ.
+        H: the horizon.
+        K: the number of episodes.
+        A: the number of actions.
+        xi: ξ, the cap of the dual variable.
+        p: the probability that the bound fails.
+        C: the constant in front, which the paper does not give.
+        full: whether the terms are added that the theorem leaves out.
     """
     leading = _positive("C", C) * _root(d=d, H=H, K=K, A=A, p=p)
     bound = leading + _dual_term(xi, H, K)
@@ -184,7 +214,7 @@ def violation_bound(*, d: int, H: int, K: int, A: int, xi: float, p: float = 0.0
     """The bound on the violation [Σ(b - V_g)]₊, C·2(1+ξ)/ξ·√(d³H³Tι²) (Theorem 1, paper.tex l. 332; C is its C').
 
     Its proof divides regret plus ξ times violation by ξ/2, and leaves out two terms on the way: the dual's, ξ√(HT)
-    (l. 942, 948), and the soft-max's, 2H(1+ξ+H) (l. 938). ``full`` adds both, times 2/ξ.
+    (l. 942, 948), and the soft-max's, 2H(1+ξ+H) (l. 938). ``full`` adds both, times 2/ξ. Arguments as in :func:`regret_bound`.
     """
     leading = _positive("C", C) * 2.0 * (1.0 + _positive("xi", xi)) / xi * _root(d=d, H=H, K=K, A=A, p=p)
     return leading + 2.0 / xi * (_dual_term(xi, H, K) + _softmax_term(xi, H)) if full else leading
@@ -199,6 +229,16 @@ def zeta(*, K: int, H: int, d: int, A: int, slater_gap: float, p: float = 0.01, 
     The first term is :func:`violation_bound` spread over the episodes, so that tightening by it leaves no violation;
     the second keeps the tightened problem feasible with room (l. 1244). On the paper's own experiment, with C = 1 and
     the true γ of 0.5, the first exceeds the second until K is past 10¹²; hence ``scale``.
+
+    Args:
+        K: the number of episodes.
+        H: the horizon.
+        d: the dimension of φ.
+        A: the number of actions.
+        slater_gap: γ, the margin by which some policy satisfies every constraint.
+        p: the probability that the bound fails.
+        C: the constant C', which the paper does not give.
+        scale: a factor of the first term.
     """
     cap = xi(H=H, slater_gap=slater_gap, tightened=True)
     spread = violation_bound(d=d, H=H, K=K, A=A, xi=cap, p=p, C=C) / K
@@ -208,7 +248,7 @@ def zeta(*, K: int, H: int, d: int, A: int, slater_gap: float, p: float = 0.01, 
 def tightening_loss(*, H: int, zeta: float, slater_gap: float) -> float:
     """Hζ/γ, what the optimum loses at most when b becomes b + ζ (paper.tex l. 1279; ζ <= γ for its proof, l. 1322).
 
-    The proof mixes the optimal policy with one that has the margin γ, with weight ζ/γ.
+    The proof mixes the optimal policy with one that has the margin γ, with weight ζ/γ. H and γ as in :func:`xi`.
     """
     _tightening(zeta, slater_gap, 1.0)
     return zeta * dual_bound(H=H, slater_gap=slater_gap)
@@ -222,6 +262,7 @@ def regret_bound_tightened(
 
     It is against the optimum of the original b. The proof adds K times :func:`tightening_loss` to Theorem 1 (l. 1285),
     of which the theorem leaves out ξ√(HT), ξ = 4H/γ; ``full`` keeps it, and adds the soft-max's term as well.
+    Arguments as in :func:`regret_bound` and :func:`tightening_loss`.
     """
     _tightening(zeta, slater_gap, 0.5)
     leading = _positive("C", C) * _root(d=d, H=H, K=K, A=A, p=p)
@@ -237,7 +278,7 @@ def violation_bound_tightened(
     """The bound on the violation with b + ζ, max{C·2(1+ξ)/ξ·√(d³H³Tι²) - Kζ, 0}, ξ = 4H/γ (Theorem 2, l. 1257).
 
     It holds for [Σ(b - V_g)]₊, as Theorem 1 does; the proof writes Σ[b - V_g]₊ (l. 1289-1304), which Theorem 1 does
-    not bound. ``full`` as in :func:`violation_bound`.
+    not bound. ``full`` as in :func:`violation_bound`, the others as in :func:`regret_bound_tightened`.
     """
     _tightening(zeta, slater_gap, 0.5)
     cap = xi(H=H, slater_gap=slater_gap, tightened=True)

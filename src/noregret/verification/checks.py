@@ -35,13 +35,28 @@ class Check:
 
 
 def judged(name: str, lines: str, slack: float, scale: float, detail: str) -> Check:
-    """Holds when the slack is not negative, but for rounding at the ``scale`` of the two sides."""
+    """Holds when the slack is not negative, but for rounding at the ``scale`` of the two sides.
+
+    Args:
+        name: what the check is called in the table.
+        lines: the lines of ``paper.tex`` with the lemma.
+        slack: right side minus left side.
+        scale: how large the two sides are.
+        detail: the numbers in words.
+    """
     verdict = "holds" if slack >= -ROUNDING * max(1.0, abs(scale)) else "FAILS"  # what is not a number fails
     return Check(name, lines, verdict, float(slack), detail)
 
 
 def potential(squares: Array, growth: Array, *, d: int, lam: float) -> Check:
-    """Σ_k min(1, ‖φ_k‖²) ≤ 2 log det(Λ^{K+1})/det(Λ^1) ≤ 2d log((λ+K)/λ), at every step; valid for any λ."""
+    """Σ_k min(1, ‖φ_k‖²) ≤ 2 log det(Λ^{K+1})/det(Λ^1) ≤ 2d log((λ+K)/λ), at every step; valid for any λ.
+
+    Args:
+        squares: (K,H) ‖φ‖² in Λ⁻¹ of the pairs visited, before they were learned.
+        growth: (H,) log det Λ^{K+1} − log det Λ^1.
+        d: the dimension of φ.
+        lam: λ, the ridge parameter.
+    """
     left, K = np.minimum(squares, 1.0).sum(axis=0), len(squares)
     most = 2.0 * d * np.log1p(K / lam)
     slack = float(min((2.0 * growth - left).min(), (most - 2.0 * growth).min()))
@@ -51,7 +66,13 @@ def potential(squares: Array, growth: Array, *, d: int, lam: float) -> Check:
 
 
 def potential_as_printed(squares: Array, growth: Array, *, lam: float) -> Check:
-    """Σ_k ‖φ_k‖² ≤ 2 log det ratio, which the paper states for λ ≥ 1."""
+    """Σ_k ‖φ_k‖² ≤ 2 log det ratio, which the paper states for λ ≥ 1.
+
+    Args:
+        squares: (K,H) as in :func:`potential`.
+        growth: (H,) as in :func:`potential`.
+        lam: λ, the ridge parameter; below 1 the check is not stated.
+    """
     left = squares.sum(axis=0)
     slack = 2.0 * growth - left
     h = int(slack.argmin())
@@ -61,7 +82,13 @@ def potential_as_printed(squares: Array, growth: Array, *, lam: float) -> Check:
 
 
 def softmax_gap(gaps: Array, alpha: Array, *, A: int) -> Check:
-    """max_a C(x,a) − Σ_a π(a|x) C(x,a) ≤ log|A|/α in every state, step and episode."""
+    """max_a C(x,a) − Σ_a π(a|x) C(x,a) ≤ log|A|/α in every state, step and episode.
+
+    Args:
+        gaps: (K,) the largest left side of each episode, C the composite Q.
+        alpha: (K,) α of each episode.
+        A: the number of actions.
+    """
     most = np.log(A) / alpha
     k = int((most - gaps).argmin())
     detail = f"largest gap {gaps[k]:.4g} ≤ log|A|/α = {most[k]:.4g}, episode {k + 1}"
@@ -69,7 +96,14 @@ def softmax_gap(gaps: Array, alpha: Array, *, A: int) -> Check:
 
 
 def weights(norms: Array, *, H: int, d: int, lam: float) -> Check:
-    """‖w_{j,h}^k‖ ≤ 2H√(dk/λ)."""
+    """‖w_{j,h}^k‖ ≤ 2H√(dk/λ).
+
+    Args:
+        norms: (K,) the largest ‖w_{j,h}‖ of each episode.
+        H: the horizon.
+        d: the dimension of φ.
+        lam: λ, the ridge parameter.
+    """
     most = 2.0 * H * np.sqrt(d * np.arange(1.0, len(norms) + 1.0) / lam)
     k = int((most - norms).argmin())
     worst = float((norms / most).max())
@@ -85,7 +119,15 @@ def optimism(slack: Array, share: float) -> Check:
 
 
 def dual_lemma(Y: Array, lack: Array, *, eta: float, xi: float, H: int) -> Check:
-    """Σ_k (Y−Y_k)(b−V_g^k) ≤ Y²/(2η) + ηH²K/2 for every Y in [0,ξ]; the worst Y is clip(η Σ_k (b−V_g^k))."""
+    """Σ_k (Y−Y_k)(b−V_g^k) ≤ Y²/(2η) + ηH²K/2 for every Y in [0,ξ]; the worst Y is clip(η Σ_k (b−V_g^k)).
+
+    Args:
+        Y: (K,m) the dual variables of each episode.
+        lack: (K,m) b − V_g^k of each episode.
+        eta: η, the step of the dual variable.
+        xi: ξ, the cap of the dual variable.
+        H: the horizon.
+    """
     K, total = len(Y), lack.sum(axis=0)
     worst = np.clip(eta * total, 0.0, xi)
     left = worst * total - (Y * lack).sum(axis=0) + 0.0
@@ -96,7 +138,15 @@ def dual_lemma(Y: Array, lack: Array, *, eta: float, xi: float, H: int) -> Check
 
 
 def terms(V_star: Array, V_k: Array, V_pi: Array, Y_k: Array, Y: Array) -> tuple[float, float]:
-    """T₁ and T₂(Y) of the decomposition; V_star (1+m,) are the values of π*."""
+    """T₁ and T₂(Y) of the decomposition; V_star (1+m,) are the values of π*.
+
+    Args:
+        V_star: (1+m,) the values of π*, the reward's first.
+        V_k: (K,1+m) the values that the algorithm estimates.
+        V_pi: (K,1+m) the exact values of its policies.
+        Y_k: (K,m) the dual variables of each episode.
+        Y: (m,) the fixed dual variable of T₂.
+    """
     T1 = float((V_star[0] - V_k[:, 0]).sum() + (Y_k * (V_star[1:] - V_k[:, 1:])).sum())
     T2 = float((V_k[:, 0] - V_pi[:, 0]).sum() + (Y * (V_k[:, 1:] - V_pi[:, 1:]).sum(axis=0)).sum())
     return T1, T2
@@ -105,7 +155,18 @@ def terms(V_star: Array, V_k: Array, V_pi: Array, Y_k: Array, Y: Array) -> tuple
 def decomposition(
     V_star: Array, V_k: Array, V_pi: Array, Y_k: Array, *, b: Array, eta: float, xi: float, H: int
 ) -> Check:  # fmt: skip
-    """Regret + Y·violation ≤ Y²/(2η) + ηH²K/2 + T₁ + T₂ for every Y in [0,ξ] (one term for each constraint)."""
+    """Regret + Y·violation ≤ Y²/(2η) + ηH²K/2 + T₁ + T₂ for every Y in [0,ξ] (one term for each constraint).
+
+    Args:
+        V_star: (1+m,) as in :func:`terms`.
+        V_k: (K,1+m) as in :func:`terms`.
+        V_pi: (K,1+m) as in :func:`terms`.
+        Y_k: (K,m) as in :func:`terms`.
+        b: (m,) the thresholds that the dual step uses.
+        eta: η, the step of the dual variable.
+        xi: ξ, the cap of the dual variable.
+        H: the horizon.
+    """
     K = len(Y_k)
     worst = np.clip(eta * (b - V_k[:, 1:]).sum(axis=0), 0.0, xi)
     found = []
@@ -121,13 +182,26 @@ def decomposition(
 
 
 def optimism_term(T1: float, alpha: Array, *, A: int, H: int) -> Check:
-    """T₁ ≤ KH log|A|/α; with an α of its own for each episode, Σ_k H log|A|/α_k."""
+    """T₁ ≤ KH log|A|/α; with an α of its own for each episode, Σ_k H log|A|/α_k.
+
+    Args:
+        T1: T₁, the first of :func:`terms`.
+        alpha: (K,) α of each episode.
+        A: the number of actions.
+        H: the horizon.
+    """
     most = H * sum(theory.softmax_gap(A=A, alpha=float(a)) for a in alpha)
     return judged("T₁ ≤ KH·log|A|/α", "395-397", most - T1, most, f"T₁ = {T1:.5g} ≤ {most:.4g}")
 
 
 def dual_bound(dual: Array, *, H: int, slater_gap: float) -> Check:
-    """Y* ≤ H/γ."""
+    """Y* ≤ H/γ.
+
+    Args:
+        dual: (m,) Y*, the optimal dual variables; their sum is checked.
+        H: the horizon.
+        slater_gap: γ, the margin by which some policy satisfies every constraint.
+    """
     most = theory.dual_bound(H=H, slater_gap=slater_gap)
     detail = f"Y* = {dual.sum():.4g} ≤ {most:.4g}, γ = {slater_gap:.4g}"
     return judged("optimal dual: Y* ≤ H/γ", "246-248", most - float(dual.sum()), most, detail)
@@ -146,7 +220,13 @@ def all_checks(t: Trace) -> list[Check]:
     odd = departures(c)
 
     def only(check: Check, harmless: frozenset[str] | set[str], start: bool = False) -> Check:
-        """The check as it is, unless an option that is not ``harmless`` or the start is not the paper's."""
+        """The check as it is, unless an option that is not ``harmless`` or the start is not the paper's.
+
+        Args:
+            check: a check with its verdict.
+            harmless: the options that the lemma allows to differ from the paper's.
+            start: whether the lemma needs a fixed start.
+        """
         found = sorted(odd - harmless)
         if found:
             return unstated(check, ", ".join(f"{name}={c[name]}" for name in found))

@@ -60,7 +60,18 @@ class Trace:
 
 
 def trace(problem: TabularCMDP, *, episodes: int, seed: int = 0, preset: str = "theory", **options: Any) -> Trace:
-    """Run ``primal-dual-lsvi`` and measure; takes the options of :func:`noregret.run`."""
+    """Run ``primal-dual-lsvi`` and measure; takes the options of :func:`noregret.run`.
+
+    Args:
+        problem: tables, whose exact values are known.
+        episodes: K, how many are played.
+        seed: of the run.
+        preset: where the constants come from, as in :func:`noregret.run`.
+        **options: ``slater_gap`` and the parameters of the learner.
+
+    Raises:
+        InputError: the problem has no tables, or ``rounding`` is given.
+    """
     if not isinstance(problem, TabularCMDP):
         raise InputError(f"problem is a {type(problem).__name__}; expected a TabularCMDP, whose truth is known for every state")
     if options.get("rounding") is not None:
