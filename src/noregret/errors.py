@@ -58,7 +58,16 @@ def one_line(error: BaseException) -> str:
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
-    """An error for a name that is not in ``known``, with the closest one suggested."""
+    """An error for a name that is not in ``known``, with the closest one suggested.
+
+    Args:
+        kind: what the name stands for, e.g. "learner".
+        name: what was given.
+        known: the names that exist.
+
+    Returns:
+        The error, which the caller raises.
+    """
     known = sorted(known)
     close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""

@@ -74,7 +74,16 @@ def read_npz(data: bytes) -> Arrays:
 
 
 def read_npy(file: IO[bytes], size: int, room: int) -> NDArray[Any]:
-    """The array in an .npy file of ``size`` bytes, which may take ``room`` bytes of memory; else as :func:`read_npz`."""
+    """The array in an .npy file of ``size`` bytes, which may take ``room`` bytes of memory; else as :func:`read_npz`.
+
+    Args:
+        file: open at the start of the .npy file.
+        size: how many bytes the file has.
+        room: how many bytes of memory the array may take.
+
+    Raises:
+        ValueError: the file is no array of numbers, truth values or texts, or too large.
+    """
     try:
         header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
         shape, by_column, dtype = header(file)
@@ -153,7 +162,16 @@ def check_arrays(
 
 
 def check_range(name: str, array: NDArray[Any], bounds: Bounds) -> None:
-    """Refuse entries outside ``bounds``, and in any case those that are not numbers."""
+    """Refuse entries outside ``bounds``, and in any case those that are not numbers.
+
+    Args:
+        name: what the error calls the array.
+        array: of numbers.
+        bounds: the least and the largest number allowed.
+
+    Raises:
+        InputError: an entry is outside; the message names the first one.
+    """
     good = (array >= bounds[0]) & (array <= bounds[1])
     if not good.all():
         index = tuple(int(i) for i in np.argwhere(~good)[0])

@@ -9,7 +9,17 @@ from noregret.errors import InputError, shown
 
 
 def integer(key: str, value: Any, low: int, high: int | None = None) -> int:
-    """A whole number from ``low`` to ``high``, both included; True and False are none."""
+    """A whole number from ``low`` to ``high``, both included; True and False are none.
+
+    Args:
+        key: what the error calls the value.
+        value: what was given.
+        low: the least number allowed.
+        high: the largest number allowed; None for no limit.
+
+    Raises:
+        InputError: the value is no such number.
+    """
     try:
         whole = low - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:

@@ -84,7 +84,13 @@ class OwnFolder:
 
 
 def forget_old(folder: Path, names: re.Pattern[str], days: float) -> None:
-    """Remove the folders in ``folder`` with such a name, with our mark, of this user, and not used for so many days."""
+    """Remove the folders in ``folder`` with such a name, with our mark, of this user, and not used for so many days.
+
+    Args:
+        folder: where the folders are; what cannot be read or removed is left.
+        names: the pattern that the whole name of a folder must fit.
+        days: how long a folder must have been unused.
+    """
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
             if names.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False) and _ours(Path(entry), days):

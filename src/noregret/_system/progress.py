@@ -26,6 +26,11 @@ def bar(total: int, progress: Progress, notice: str = "") -> Iterator[Callable[.
     Without ``progress`` there is a bar in a notebook and on a terminal, and nothing elsewhere. The function that this gives
     takes the number of episodes that are done, and words to show beside it. The clock starts at its first call. A ``progress``
     that is such a function is called in place of a bar.
+
+    Args:
+        total: how many episodes there are.
+        progress: whether there is a bar; None decides by where the output goes; a function is called in its place.
+        notice: words before the bar.
     """
     if callable(progress):
         yield progress

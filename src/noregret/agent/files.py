@@ -107,7 +107,17 @@ def explained(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def check_room(path: str | os.PathLike[str], horizon: int, features: Any, arrays: Arrays) -> None:
-    """Refuse a file that asks for far more memory than it holds numbers for."""
+    """Refuse a file that asks for far more memory than it holds numbers for.
+
+    Args:
+        path: of the file.
+        horizon: steps of an episode.
+        features: the feature map of the agent.
+        arrays: what was read from the file.
+
+    Raises:
+        FileError: the agent would need too much memory.
+    """
     m = arrays["values"].shape[1]
     size = Sizes(horizon, features.n_actions, 1 + 2 * m, m, features.rows, features.blocks, features.width)
     if (need := bytes_needed(size, FIRST_ROOM)) > (most := 8 * most_bytes(os.path.getsize(path))):
@@ -126,7 +136,16 @@ def check_world(world: World, meta: dict[str, Any]) -> None:
 
 
 def fill(agent: Any, meta: dict[str, Any], arrays: Arrays) -> None:
-    """Put the arrays of a file into an agent that was set up from its JSON; the features must be the same."""
+    """Put the arrays of a file into an agent that was set up from its JSON; the features must be the same.
+
+    Args:
+        agent: a new one, changed in place.
+        meta: the JSON of the file.
+        arrays: the arrays of the file, by name.
+
+    Raises:
+        InputError: the features of the agent differ from those of the file.
+    """
     probes, rows = arrays["probes"], arrays["probe_rows"]
     if agent.features.n_actions != meta["n_actions"]:
         raise InputError(f"features are for {agent.features.n_actions} actions; expected {meta['n_actions']}")

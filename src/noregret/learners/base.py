@@ -235,7 +235,17 @@ class Learner:
 
 
 def check_observed(rewards: Array, utilities: Array, L: int, m: int) -> Array:
-    """(L,1+m): rewards and utilities side by side, each finite and in [0,1]."""
+    """(L,1+m): rewards and utilities side by side, each finite and in [0,1].
+
+    Args:
+        rewards: (L,) rewards received.
+        utilities: (m,L) utilities received.
+        L: how many steps the episode has.
+        m: the number of constraints.
+
+    Raises:
+        InputError: a shape differs, or a value is outside [0,1].
+    """
     observed = np.empty((L, 1 + m))
     for name, value, shape in (("rewards", rewards, (L,)), ("utilities", utilities, (m, L))):
         if value.shape != shape:

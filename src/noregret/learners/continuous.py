@@ -172,7 +172,13 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
     # --- learning --------------------------------------------------------------------------------------------------
 
     def observe_rows(self, rows: Array, actions: NDArray[np.int64], observed: Array) -> None:
-        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked; Ctrl-C waits until all is learned."""
+        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked; Ctrl-C waits until all is learned.
+
+        Args:
+            rows: (L,R,p) the encoded states of L steps; L = H, or less after an early end.
+            actions: (L,) the actions taken.
+            observed: (L,1+m) the reward and the utilities of each step.
+        """
         self._ensure_planned()
         with held():
             self._take_in(rows, actions, observed)

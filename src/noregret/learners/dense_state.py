@@ -67,7 +67,16 @@ def final(state: DenseState) -> dict[str, tuple[int, int]]:
 
 
 def restored(state: DenseState, room: int, given: dict[str, Numbers]) -> tuple[DenseState, int]:
-    """The state that :func:`trimmed` gave, or an error that names the entry that does not fit; ``state`` stays as it is."""
+    """The state that :func:`trimmed` gave, or an error that names the entry that does not fit; ``state`` stays as it is.
+
+    Args:
+        state: of a learner with the same sizes; it is not changed.
+        room: how many states a step of it has room for.
+        given: the arrays by dotted name.
+
+    Returns:
+        The state with the arrays given, and how many states a step has room for now.
+    """
     own = trimmed(state)
     given = {k: np.array(v, order="C") for k, v in given.items()}  # kernels know no other order
     check_arrays(
@@ -127,7 +136,13 @@ def places(state: DenseState) -> list[dict[bytes, int]]:
 
 
 def longer(array: NDArray[Any], length: int, fill: float = 0) -> NDArray[Any]:
-    """The same numbers with more room along the second axis."""
+    """The same numbers with more room along the second axis.
+
+    Args:
+        array: with at least two axes; it is not changed.
+        length: of the second axis; an array that is longer keeps its own.
+        fill: the number in the new places.
+    """
     shape = (array.shape[0], max(length, array.shape[1]), *array.shape[2:])
     out = np.zeros(shape, array.dtype) if fill == 0 else np.full(shape, fill, array.dtype)
     out[:, : array.shape[1]] = array

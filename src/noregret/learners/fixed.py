@@ -25,7 +25,14 @@ def plan(state: Any) -> None:
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """Nothing is learned."""
+    """Nothing is learned.
+
+    Args:
+        state: the learner's own, which stays as it is.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
 
 
 class FixedPolicy(Learner):

@@ -35,7 +35,15 @@ def feature_map(spec: Spec, features: ArrayLike | None) -> tuple[Array | None, i
 
 
 def empty_gram(spec: Spec, phi: Array | None, J: int, lam: float, estimates: int | None = None) -> OneHotGram | TableGram:
-    """Λ = λI and no data, for J objectives; ``estimates`` are regressed, by default as many."""
+    """Λ = λI and no data, for J objectives; ``estimates`` are regressed, by default as many.
+
+    Args:
+        spec: has the horizon and the numbers of states and actions.
+        phi: φ (S,A,d); None for one-hot features.
+        J: how many objectives are observed, the reward first.
+        lam: λ, the ridge parameter.
+        estimates: how many objectives are regressed with a table φ; None for J.
+    """
     if phi is None:
         return one_hot_gram(spec.horizon, spec.n_states, spec.n_actions, J, lam)
     return table_gram(phi, spec.horizon, J, lam, estimates)

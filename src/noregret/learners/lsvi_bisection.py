@@ -78,7 +78,14 @@ def plan(state: Any) -> None:
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """Take in the episode; no dual variable is carried over."""
+    """Take in the episode; no dual variable is carried over.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     learn(state.gram, states, actions, observed)
 
 

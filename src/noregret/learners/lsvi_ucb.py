@@ -52,7 +52,14 @@ def plan(state: Any) -> None:
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """Take in the episode."""
+    """Take in the episode.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     learn(state.gram, states, actions, observed)
 
 
@@ -61,7 +68,14 @@ PRACTICAL_BETA = 0.3
 
 
 def theory_beta(d: int, H: int, K: int, p: float) -> float:
-    """d·H·√log(2dT/p), T = KH, with the paper's constant c taken as 1."""
+    """d·H·√log(2dT/p), T = KH, with the paper's constant c taken as 1.
+
+    Args:
+        d: the dimension of φ.
+        H: the horizon.
+        K: the number of episodes.
+        p: the probability that the guarantees fail.
+    """
     return d * H * math.sqrt(math.log(2 * d * K * H / p))
 
 

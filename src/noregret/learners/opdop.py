@@ -69,7 +69,14 @@ def plan(state: Any) -> None:
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """The policy step, the dual step, then the episode, with the values it was planned with as targets."""
+    """The policy step, the dual step, then the episode, with the values it was planned with as targets.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     improve(state.mirror, states, actions, observed)
     learn_targets(state.blocks, state.mirror.model.visits, states, actions, state.V)
 

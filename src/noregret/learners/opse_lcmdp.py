@@ -129,7 +129,14 @@ def plan(state: Any) -> None:
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """Take in the transitions; what was paid is not looked at, as r and g are told."""
+    """Take in the transitions; what was paid is not looked at, as r and g are told.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     state.safe[1] += state.safe[0]
     learn(state.gram, states, actions, state.nothing)
 

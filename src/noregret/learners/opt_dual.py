@@ -78,7 +78,14 @@ def plan(state: Any) -> None:
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """The dual step with the V_g the episode was planned with; then counts and boxes of the pairs visited."""
+    """The dual step with the V_g the episode was planned with; then counts and boxes of the pairs visited.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     dual_step_from(state.Y, state.b, state.V, state.start, state.eta, np.inf)
     learn_episode(state.model, states, actions, observed, (state.local, 0.0, 0.0))
     for h in range(len(actions)):

@@ -40,7 +40,13 @@ from noregret.problems.base import Spec
 
 
 def logarithms(spec: Spec, K: int, p: float) -> tuple[float, float]:
-    """L_p and L_l, the logarithms in the radii of transitions and of means."""
+    """L_p and L_l, the logarithms in the radii of transitions and of means.
+
+    Args:
+        spec: has the horizon and the numbers of states, actions and constraints.
+        K: the number of episodes.
+        p: the probability that the guarantees fail.
+    """
     base = 6.0 * spec.n_states * spec.n_actions * spec.horizon * K / p
     return math.log(base), 2.0 * math.log(base * (spec.n_constraints + 1))
 

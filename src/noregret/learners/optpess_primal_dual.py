@@ -73,7 +73,14 @@ def plan(state: Any) -> None:
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """The queue takes b + ε_k − V_g; the price is for the next episode; then the counts."""
+    """The queue takes b + ε_k − V_g; the price is for the next episode; then the counts.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     k = state.episode[0]
     log = np.log(k / state.delta)
     eps = min(state.eps * (log + 1.0) / np.sqrt(k * log), state.eps_cap)

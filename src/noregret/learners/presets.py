@@ -109,7 +109,7 @@ PARAMETERS = (*(f.name for f in fields(Constants) if f.name not in DERIVED), "bo
 def primal_dual(
     preset: str, *, H: int, A: int, d: int, m: int, K: int, slater_gap: float | None, **given: Any
 ) -> tuple[Constants, dict[str, str]]:
-    """The constants of a preset with what the user ``given`` in their place, and where each comes from."""
+    """The constants of a preset, or what the user gave (``given``) in their place; and where each comes from."""
     choices = Choices("primal-dual-lsvi", preset, slater_gap, given, PARAMETERS)
     own = choices.given
     own.update({key: _checked(key, value) for key, value in own.items()})
@@ -286,7 +286,7 @@ LARGEST = 1e100
 
 
 def number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
-    """A finite number that is at least 0, or more than ``above``."""
+    """A finite number that is at least 0, or more than ``above``; ``infinite`` allows ∞ too. Errors call it ``name``."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -334,7 +334,13 @@ class Choices:
         return key in self.given
 
     def offer(self, key: str, value: Any, reason: str) -> Any:
-        """What the user gave for ``key``, else what was offered first."""
+        """What the user gave for ``key``, else what was offered first.
+
+        Args:
+            key: the name of the number.
+            value: what it is unless the user gave it.
+            reason: where ``value`` comes from.
+        """
         if key not in self.values:
             self.why[key] = "given" if key in self.given else reason
             self.values[key] = self.given.get(key, value)
@@ -370,13 +376,13 @@ class Choices:
         return probability(self.number("p", (0.01, "probability that the guarantee fails"), above=0.0))
 
     def flag(self, key: str, theory: bool, practical: bool, reason: str) -> bool:
-        """True or False."""
+        """True or False: given, else ``theory`` or ``practical`` by preset, for that ``reason``."""
         self.why[key] = "given" if key in self.given else reason
         self.values[key] = chosen = flag(key, self.given.get(key, theory if self.theory else practical))
         return chosen
 
     def count(self, key: str, theory: tuple[int, str], practical: tuple[int, str] | None = None, most: int = 1 << 62) -> int:
-        """A whole number from 1 to ``most``: given, or by preset."""
+        """A whole number from 1 to ``most``: given, or by preset, each a pair of value and reason."""
         value, reason = theory if self.theory or practical is None else practical
         self.why[key] = "given" if key in self.given else reason
         chosen = self.given.get(key, value)
@@ -384,7 +390,7 @@ class Choices:
         return chosen
 
     def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:
-        """One of a few words."""
+        """One of the ``allowed`` words: given, else ``default``, for that ``reason``."""
         word = self.given.get(key, default)
         if word not in allowed:
             raise unknown_name(key, str(word), allowed)

@@ -86,14 +86,29 @@ def plan(state: Any) -> None:
 
 @partial(jit, inline=True)
 def backward(gram: Any, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
-    """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max."""
+    """Alg. 1, l. 4-12: from the last step to the first, regress, add the bonus, truncate, soft-max.
+
+    Args:
+        gram: the data, Λ and the sums of the regression.
+        tables: Q, V and the policy, which are filled.
+        rule: the constants.
+        Y: (m,) the dual variables, or other prices of the utilities.
+        alpha: α, the sharpness of the soft-max.
+    """
     for h in range(len(rule.cap) - 1, -1, -1):  # l. 4
         step_bonus(gram, h, tables, rule)  # β of this step
         sweep(gram, h, tables, rule, Y, alpha)  # l. 5-9: w_j, and Q_j from it; l. 10-12: π, and V_j under it
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """Alg. 1, l. 13-16: take in the episode; the dual step uses the V_g that the episode was planned with."""
+    """Alg. 1, l. 13-16: take in the episode; the dual step uses the V_g that the episode was planned with.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     watch(state.safety, state.policy, states, actions, observed)
     learn(state.gram, states, actions, observed)  # l. 5 of the next episode
     dual_step(state.dual, state.rule, state.tables.V, states[0], state.safety.share[0])  # l. 16
@@ -103,7 +118,15 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 
 @jit
 def run_backward(gram: Any, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
-    """:func:`backward`, called from Python."""
+    """:func:`backward`, called from Python.
+
+    Args:
+        gram: the data, Λ and the sums of the regression.
+        tables: Q, V and the policy, which are filled.
+        rule: the constants.
+        Y: (m,) the dual variables, or other prices of the utilities.
+        alpha: α, the sharpness of the soft-max.
+    """
     backward(gram, tables, rule, Y, alpha)
 
 

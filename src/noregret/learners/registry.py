@@ -62,7 +62,13 @@ def get(name: str) -> type[Learner]:
 
 
 def meaning(name: str, preset: str, params: Mapping[str, Any]) -> int:
-    """:meth:`~noregret.learners.base.Learner.meaning` of a learner by name; 1 for policies that the runner makes."""
+    """:meth:`~noregret.learners.base.Learner.meaning` of a learner by name; 1 for policies that the runner makes.
+
+    Args:
+        name: of the learner or policy.
+        preset: where the constants come from.
+        params: the parameters that the user gave.
+    """
     return _learners[name].meaning(preset, params) if name in _learners else 1
 
 

@@ -86,7 +86,13 @@ class MirrorState(NamedTuple):
 
 
 def mirror_state(spec: Spec, lam: float, rule: MirrorRule) -> MirrorState:
-    """No data, the uniform policy, Y = 0."""
+    """No data, the uniform policy, Y = 0.
+
+    Args:
+        spec: what is known of the problem.
+        lam: λ, the ridge parameter; 0 for plain means.
+        rule: the constants.
+    """
     H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
     cap = steps_left(spec)
     return MirrorState(
@@ -104,7 +110,14 @@ def plan(state: Any) -> None:
 
 @jit
 def improve(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """Improve the policy with the Q and Y it was played with, then move Y with its V_g, then take in the episode."""
+    """Improve the policy with the Q and Y it was played with, then move Y with its V_g, then take in the episode.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     rule = state.rule
     for h in range(len(state.Q)):
         mirror_step(state.model, h, state, state.Y, rule.alpha, rule.theta)
@@ -113,7 +126,14 @@ def improve(state: Any, states: Any, actions: Any, observed: Any) -> None:
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """Steps of the policy and of the dual, then the data."""
+    """Steps of the policy and of the dual, then the data.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     improve(state, states, actions, observed)
 
 

@@ -22,7 +22,16 @@ def departures(constants: Mapping[str, Any]) -> set[str]:
 def promised(
     constants: Mapping[str, Any], spec: Spec, phi: Array | None, K: int, slater_gap: float, linear: bool
 ) -> theory.Promise | str:  # fmt: skip
-    """What Theorem 1 or 2 promises of Algorithm 1 with these constants, or the first hypothesis that is not met."""
+    """What Theorem 1 or 2 promises of Algorithm 1 with these constants, or the first hypothesis that is not met.
+
+    Args:
+        constants: of the run, by name.
+        spec: what the learner knows of the problem.
+        phi: φ (S,A,d); None for one-hot features.
+        K: the number of episodes.
+        slater_gap: γ, the exact one of the problem.
+        linear: whether the problem is linear in φ.
+    """
     d = spec.n_states * spec.n_actions if phi is None else phi.shape[2]
     found = theory.promise(constants, d=d, H=spec.horizon, K=K, A=spec.n_actions, slater_gap=slater_gap)
     unmet = [

@@ -78,7 +78,14 @@ def plan(state: Any) -> None:
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """One step of Q-learning at every pair visited; at the end of a frame, the bump, the resets and the queue."""
+    """One step of Q-learning at every pair visited; at the end of a frame, the bump, the resets and the queue.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
     Q, visits, Y, chi = state.Q, state.visits, state.Y, state.chi
     H, J = Q.shape[0], Q.shape[1]
     for i in range(len(Y)):

@@ -81,7 +81,13 @@ class ContinuousLearner(Learner):
         raise TypeError(f"{type(self).__name__} has no current")
 
     def observe_rows(self, rows: Array, actions: NDArray[np.int64], observed: Array) -> None:
-        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked."""
+        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked.
+
+        Args:
+            rows: (L,R,p) the encoded states of L steps; L = H, or less after an early end.
+            actions: (L,) the actions taken.
+            observed: (L,1+m) the reward and the utilities of each step.
+        """
         raise TypeError(f"{type(self).__name__} has no observe_rows")
 
     def retune(self, K: int) -> None:

@@ -174,7 +174,16 @@ class Store:
             raise FileError(f"{path}: cannot be moved aside: {failure.strerror or failure}") from None
 
     def write(self, key: RunKey, record: Mapping[str, Any], curves: Mapping[str, NDArray[Any]]) -> None:
-        """Put a finished run in its place: whole, or not at all. The run that is there already stays."""
+        """Put a finished run in its place: whole, or not at all. The run that is there already stays.
+
+        Args:
+            key: which run it is.
+            record: the entries of its JSON.
+            curves: its arrays, by name.
+
+        Raises:
+            FileError: the run cannot be written.
+        """
         buffer = io.BytesIO()
         np.savez(buffer, **curves)  # type: ignore[arg-type]
         data = buffer.getvalue()

@@ -54,7 +54,14 @@ class Epochs(NamedTuple):
 
 
 def epochs(spec: Spec, chosen: Constants, J: int, for_length: ForLength) -> Epochs:
-    """The part of the state that restarts and estimates need; ``for_length`` gives the constants for K episodes."""
+    """The part of the state that restarts and estimates need; ``for_length`` gives the constants for K episodes.
+
+    Args:
+        spec: what is known of the problem.
+        chosen: the constants at the start.
+        J: the number of objectives, the reward first.
+        for_length: a function that gives the constants for K episodes; called only for restarts.
+    """
     H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
     numbers = np.zeros((0, 3 + m + J))
     if chosen.restart == "doubling":
@@ -108,6 +115,11 @@ def weigh(one: Epochs, rounds: int, H: int) -> None:
     """Take in a greedy pass: γ̂ becomes the least so far, and w moves towards the constraints with little slack.
 
     ``rounds`` = 0 begins anew, with equal weights.
+
+    Args:
+        one: changed in place; its ``greedy`` has the values of the pass.
+        rounds: how many passes there are in all, or 0.
+        H: the horizon.
     """
     prices, m = one.prices, len(one.prices)
     if rounds == 0:
@@ -128,7 +140,13 @@ def weigh(one: Epochs, rounds: int, H: int) -> None:
 
 @jit
 def use_gap(one: Epochs, rule: Any, Y: Any) -> None:
-    """ξ = factor/γ̂, where α and η move along."""
+    """ξ = factor/γ̂, where α and η move along.
+
+    Args:
+        one: has the estimate γ̂, and what moves along.
+        rule: the constants ξ, α and η, changed in place.
+        Y: (m,) the dual variables, cut at the new ξ in place.
+    """
     alpha, eta, xi, H, m = rule.alpha, rule.eta, rule.xi, len(rule.cap), len(Y)
     before = xi[0]
     xi[0] = min(one.factor / one.gap[0], one.most[0]) if one.gap[0] > 0.0 else one.most[0]

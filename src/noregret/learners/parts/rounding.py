@@ -36,7 +36,15 @@ def greedy_only(alpha: Any, safe_policy: Any) -> float:
 
 
 def rounded(gram: Any, tables: Tables, rule: Rule, d: int, eps: Any) -> NetGram:
-    """A net of radius ``eps`` over the Gram; where nothing was seen the bonus in ``tables`` is rounded too."""
+    """A net of radius ``eps`` over the Gram; where nothing was seen the bonus in ``tables`` is rounded too.
+
+    Args:
+        gram: the data, Λ and the sums of the regression.
+        tables: Q and V before the first episode, changed in place.
+        rule: the constants.
+        d: the dimension of φ.
+        eps: ε, the radius of the net.
+    """
     m = len(rule.b)
     net = net_gram(gram, number("rounding", eps, above=0.0), d, m)
     for j in range(1 + m):
