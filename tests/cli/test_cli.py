@@ -195,7 +195,7 @@ def test_check_gives_a_reason_for_every_constant_and_shows_what_a_user_can_give(
     assert "these are for its K = 512" in result.stdout and "a restart keeps what was learned" in result.stdout
     assert not re.search("xi_rule|xi_sets|theorem_2", result.stdout)
     shown = re.sub("[│╭╮╰╯─]", " ", runner.invoke(app, ["check", "--help"]).stdout)
-    assert "practical, theory, and for some paper or safe" in " ".join(shown.split())
+    assert "practical, theory, for some paper, simple, cautious or safe" in " ".join(shown.split())
 
 
 def test_check_of_other_learners_and_of_too_much_tightening():
@@ -248,7 +248,7 @@ def test_a_stopped_run_prints_its_numbers(monkeypatch):
     result = runner.invoke(app, ["run", "job-scheduling", "-k", "1000", "-t", "2"])
     assert result.exit_code == 130
     assert "hard violation" in result.stdout
-    assert result.stderr == "stopped: 200 of 1,000 episodes were finished by each of 2 trials\n"
+    assert result.stderr == "stopped: 200 of 1,000 episodes were recorded of each trial; the same command goes on\n"
 
 
 def test_help_is_quick_and_imports_nothing_heavy():

@@ -194,21 +194,8 @@ def test_bisection_with_a_vacuous_constraint_plays_price_0_as_algorithm_1() -> N
     with pytest.warns(UserWarning, match="cannot bind"):
         res = nr.run(p, "lsvi-bisection", episodes=300, trials=2, record_every=10, alpha=5.0)
     assert not res.dual.any()
-    other = nr.run(
-        p,
-        "primal-dual-lsvi",
-        episodes=300,
-        trials=2,
-        record_every=10,
-        preset="paper",
-        zeta=0.0,
-        cap="H-h+1",
-        lower_clip=True,
-        alpha=5.0,
-        beta=0.3,
-        xi=0.0,
-        eta=1.0,
-    )
+    options = {"preset": "paper", "zeta": 0.0, "cap": "H-h+1", "lower_clip": True, "alpha": 5.0, "beta": 0.3, "eta": 0.0}
+    other = nr.run(p, "primal-dual-lsvi", episodes=300, trials=2, record_every=10, **options)
     np.testing.assert_array_equal(res.regret, other.regret)
 
 
@@ -319,7 +306,7 @@ def test_one_constraint_only(name: str) -> None:
         ("lsvi-ucb", {"beta": -1.0}, "beta is -1.0; expected a non-negative number"),
         ("lsvi-ucb", {"cap": "h"}, "unknown cap 'h'"),
         ("lsvi-ucb", {"lower_clip": 1}, "lower_clip is 1; expected True or False"),
-        ("lsvi-bisection", {"passes": 0}, "passes is 0; expected a whole number, at least 1"),
+        ("lsvi-bisection", {"passes": 0}, "passes is 0; expected a whole number from 1 to 2,000"),
         ("lsvi-bisection", {"max_price": np.inf}, "max_price is inf; expected a positive number"),
     ],
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import noregret as nr
 from noregret.store import Store
 
 SMALL = "random:S=4,A=2,H=3"
@@ -75,3 +76,13 @@ def test_other_processes_serve_every_command(tmp_path: Path) -> None:
     finish(args, tmp_path / "threads")
     finish([*args, "--backend", "processes"], tmp_path / "processes")
     assert files(tmp_path / "threads") == files(tmp_path / "processes")
+
+
+def test_runs_are_found_where_commands_keep_them(tmp_path: Path) -> None:
+    finish(["run", SMALL, "-l", "uniform", "-k", "100", "-t", "2"], tmp_path)
+    assert len(nr.load_runs(tmp_path).runs) == 2
+    again = nr.run(SMALL, "uniform", episodes=100, trials=2, record_every=1, out=tmp_path, progress=False)
+    assert len(Store(tmp_path / "runs").ids()) == 2 and again.complete, "Python and the command share their runs"
+    for wrong in ("", 3):
+        with pytest.raises(nr.NoRegretError, match="out is"):
+            nr.run(SMALL, "uniform", episodes=5, out=wrong)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 import pytest
 
-from noregret.errors import InputError
+from noregret.errors import FileError, InputError
 from noregret.sweeps import spec
 
 GOOD = """
@@ -74,3 +75,9 @@ def test_long_lines_take_no_time(space: str) -> None:
     """The finder of lines was quadratic in the spaces after a bracket."""
     text = f"{GOOD}wrong = 1\n# {space * 100_000}\ny = '''\n[{space * 100_000}\n'''\n"
     assert "line 7: unknown key 'wrong'" in refused(text)
+
+
+def test_a_pipe_in_place_of_a_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "sweep.toml")
+    with pytest.raises(FileError, match="regular file"):
+        spec.read(tmp_path / "sweep.toml")

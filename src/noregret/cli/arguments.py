@@ -77,7 +77,9 @@ Seed = Annotated[int, typer.Option("--seed", "-s", parser=whole, metavar="N", he
 Preset = Annotated[
     str,
     typer.Option(
-        "--preset", "-p", help="Where the learner's constants come from: practical, theory, and for some paper or safe."
+        "--preset",
+        "-p",
+        help="Where the learner's constants come from: practical, theory, for some paper, simple, cautious or safe.",
     ),
 ]
 SlaterGap = Annotated[

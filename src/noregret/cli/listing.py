@@ -51,7 +51,7 @@ def _runs(folder: Path, csv: Path | None, parquet: Path | None) -> None:
     from noregret.report.tables import Cell, Table
     from noregret.store import RunKey, Store, load_runs
 
-    table, failures = load_runs(folder), Store(folder).failures()
+    table, failures = load_runs(folder), Store.at(folder).failures()
     rows: list[tuple[Cell, ...]] = []
     for row, run in zip(table.rows(), table.runs, strict=True):
         numbers = (row[name] for name in ("episodes", "regret", "violation", "seconds"))

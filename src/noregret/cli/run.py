@@ -41,17 +41,19 @@ def run(
     """
     from noregret.runs import run as play
 
-    how = arg.how(out or OUT, fresh, backend, address, workers)
+    arg.how(out or OUT, fresh, backend, address, workers)
     result = play(
         problem, learner, episodes=episodes, trials=trials, seed=seed, record_every=max(1, episodes // POINTS), preset=preset,
-        slater_gap=arg.gap(slater_gap), threads=how.workers, out=how.out, fresh=fresh, backend=backend, address=address,
+        slater_gap=arg.gap(slater_gap), threads=workers, out=out or OUT, fresh=fresh, backend=backend, address=address,
         **arg.settings(settings or []),
     )  # fmt: skip
     if len(result.episodes):
         _show(result, out)
     if not result.complete:
         done = int(result.episodes[-1]) if len(result.episodes) else 0
-        stop(f"stopped: {done:,} of {result.episodes_requested:,} episodes were finished by each of {result.trials} trials")
+        stop(
+            f"stopped: {done:,} of {result.episodes_requested:,} episodes were recorded of each trial; the same command goes on"
+        )
 
 
 def _show(result: RunResult, out: Path | None) -> None:

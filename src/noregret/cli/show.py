@@ -20,7 +20,7 @@ def show(
     """Show a stored run: what it is, how it ended, its constants, where it was played, and how to repeat it."""
     from noregret.store import Store
 
-    store = Store(folder)
+    store = Store.at(folder)
     id = store.find(run)
     if store.path(id).exists():
         stored = store.read(id)

@@ -183,7 +183,7 @@ class Learner:
         own = flatten(self._state)
         check_arrays(own, state, lambda key: None, "state")
         if not is_guest(type(self._state).__module__):
-            check_numbers(self._state, state)
+            check_numbers(self._state, state, begun=own)
         for key, array in own.items():
             array[...] = state[key]
         self._planned = False
@@ -292,7 +292,7 @@ def flatten(state: Any) -> dict[str, Numbers]:
     return found
 
 
-def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "") -> None:
+def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "", begun: Mapping[str, Numbers] | None = None) -> None:
     """Refuse entries of a state that would send the kernels out of their tables, or poison all that follows.
 
     A NamedTuple within the state may have a method ``limits``: for fields that are used as indices, the least and the largest
@@ -302,14 +302,15 @@ def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "") -> No
         state: the learner's own, which says what is allowed.
         given: entries by dotted name, of the right shapes.
         prefix: where ``state`` is within the learner's state.
+        begun: entries of a learner that begins. Some hold a number that stands for infinity, which may stay.
     """
     limits = state.limits() if hasattr(state, "limits") else {}
     for key, value in state._asdict().items():
         name = prefix + key
         if hasattr(value, "_asdict"):
-            check_numbers(value, given, f"{name}.")
+            check_numbers(value, given, f"{name}.", begun)
         elif name in given and given[name].size:
             array = np.asarray(given[name])
             if key in limits or array.dtype.kind == "f":
-                most = max(LARGEST, float(np.abs(value).max()))  # some states begin with a number that stands for infinity
+                most = max(LARGEST, float(np.abs(begun[name]).max())) if begun and name in begun else LARGEST
                 check_range(f"state[{name!r}]", array, limits.get(key, (-most, most)))

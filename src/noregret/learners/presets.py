@@ -289,8 +289,8 @@ def number(name: str, value: Any, above: float | None = None, infinite: bool = F
     """A finite number that is at least 0, or more than ``above``; ``infinite`` allows ∞ too. Errors call it ``name``."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; expected a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} is {str(value)[:60]!r}; expected a number") from None
     low = number > above if above is not None else number >= 0.0
     if not low or not (number <= LARGEST or (infinite and number == math.inf)):
         raise InputError(

@@ -54,9 +54,9 @@ def collect(folders: Sequence[str | os.PathLike[str]]) -> tuple[list[StoredRun],
     failed: dict[str, dict[str, Any]] = {}
     for folder in folders:
         runs |= {run.id: run for run in load_runs(folder).runs}
-        failed |= Store(folder).failures()
+        failed |= Store.at(folder).failures()
     if not runs:
-        raise FileError(f"{', '.join(map(str, folders))}: no finished runs; expected a folder that noregret sweep wrote")
+        raise FileError(f"{', '.join(map(str, folders))}: no finished runs; expected a folder in which runs were kept")
     return list(runs.values()), {id: record for id, record in failed.items() if id not in runs}
 
 

@@ -27,7 +27,7 @@ def check_length(episodes: Any, *, trials: Any, seed: Any, record_every: Any, **
     """
     check_episodes(episodes)
     for name, value in {"trials": trials, "record_every": record_every, **others}.items():
-        if value is not None:
+        if value is not None or name in ("trials", "record_every"):
             integer(name, value, 1)
     if trials > MOST_TRIALS or episodes // record_every > MOST_POINTS:
         raise InputError(

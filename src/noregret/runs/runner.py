@@ -6,6 +6,7 @@ them: neither block size, threads, backends nor stops change a bit. The policy o
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -158,6 +159,15 @@ def play(
         return Sitting(store if stays else _in_memory(store, keys), summary, wish, context.workers)
 
 
+def kept_in(out: str | os.PathLike[str] | None) -> Path | None:
+    """The folder with the runs inside the folder ``out`` of whatever they are played for; None for memory."""
+    if out is None:
+        return None
+    if not isinstance(out, str | os.PathLike) or not os.fspath(out):
+        raise InputError(f"out is {out!r}; expected a folder, or None to keep nothing")
+    return Path(out) / RUNS
+
+
 @contextmanager
 def _store(how: How) -> Iterator[Store]:
     """The folder that was asked for, else memory; other processes cannot see memory and get a folder that is removed after."""
@@ -248,7 +258,7 @@ def run(
     if keep_policy and (starts is not None or out is not None or backend != "threads"):
         raise InputError("keep_policy is True; expected no starts, no out, and backend 'threads'")
     here: dict[str, Any] = {"block_size": block_size, "keep_policies": keep_policy, "raises": True, "notice": first.notice}
-    how = How(None if out is None else Path(out), fresh, backend, address, threads, progress=progress)
+    how = How(kept_in(out), fresh, backend, address, threads, progress=progress)
     sitting = play(keys, how, **(here if backend == "threads" else {}))
     for error in sitting.summary.failed.values():
         raise NoRegretError(error)

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from noregret import problems
-from noregret._system.arrays import load_npz
+from noregret._system.arrays import is_plain, load_npz
 from noregret._system.files import ensure_folder, write_whole
 from noregret.errors import FileError, InputError, shown
 from noregret.problems.continuous import is_feature_map
@@ -31,6 +31,8 @@ def identity(problem: Any, text: str | None = None) -> tuple[str, str | None]:
     if not hasattr(problem, "spec"):
         raise InputError(f"problem is a {type(problem).__name__}; expected a name, a TabularCMDP or a LinearCMDP")
     name = str(problem.name)
+    if not is_plain(name):
+        raise InputError(f"the problem's name {name!r} has characters that a terminal obeys; expected plain text")
     if text is not None and is_built_in(text):
         return name, None
     found = problem_hash(problem)

@@ -77,6 +77,12 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
+    @classmethod
+    def at(cls, folder: str | os.PathLike[str]) -> Store:
+        """The runs in a folder, or in the folder ``runs`` inside it, where commands keep theirs."""
+        inside = Path(folder) / "runs"
+        return cls(inside if inside.is_dir() and not cls(folder).ids() else folder)
+
     def path(self, id: str) -> Path:
         """The folder of a finished run."""
         return self.folder / id

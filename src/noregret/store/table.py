@@ -103,7 +103,9 @@ class RunTable(Shown, Mapping[str, NDArray[Any]]):
 
 
 def load_runs(folder: str | os.PathLike[str]) -> RunTable:
-    """Read all finished runs in a folder. A run that is damaged or cannot be read is left out, with a warning that names it.
+    """Read all finished runs in a folder, or in the folder ``runs`` inside it.
+
+    A run that is damaged or cannot be read is left out, with a warning that names it.
 
     Raises:
         FileError: there is no such folder.
@@ -119,7 +121,7 @@ def load_runs(folder: str | os.PathLike[str]) -> RunTable:
     """
     if not Path(folder).is_dir():
         raise FileError(f"{folder}: no such folder; expected one with stored runs")
-    store = Store(folder)
+    store = Store.at(folder)
     runs = []
     for id in store.ids():
         try:

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from noregret import learners
+from noregret._system.arrays import read_bytes
 from noregret._system.checks import integer
 from noregret._system.plugins import load_module
 from noregret.errors import FileError, InputError, one_line, shown, unknown_name
@@ -60,8 +61,8 @@ def read(path: str | Path) -> Plan:
         InputError: an entry is missing, unknown or wrong; the message names its line.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bytes(path).decode("utf-8")
+    except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return parse(text, str(path), Path(path).parent)
 

@@ -18,6 +18,7 @@ from noregret.results import Comparison, Outcome
 from noregret.runs import Ask, How, play
 from noregret.runs.execute import Ending
 from noregret.runs.prepare import prepare, prepared
+from noregret.runs.runner import kept_in
 from noregret.store import RunKey
 
 
@@ -33,6 +34,7 @@ def compare(
     out: str | Path | None = None,
     fresh: bool = False,
     backend: str = "threads",
+    address: str | None = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Comparison:
@@ -49,6 +51,7 @@ def compare(
         out: a folder that keeps the runs, so that the same call goes on after a stop or a crash.
         fresh: whether ``out`` forgets these runs first.
         backend: "threads", "processes", "ray" or "dask".
+        address: the Ray or Dask cluster; one on this machine by default.
         threads: runs at once; all cores by default.
         progress: whether a bar is shown; by default on a terminal.
 
@@ -64,8 +67,9 @@ def compare(
         >>> nr.compare(["random:S=3,A=2,H=2"], ["uniform", "optimal"], episodes=10, trials=2, progress=False)
         <Comparison: 2 learners on 1 problem, 2 of 2 ran>
     """
+    problems, learners = ([one] if isinstance(one, str) else one for one in (problems, learners))
     entries = [one if isinstance(one, Entry) else Entry.read(one) for one in learners]
-    how = How(None if out is None else Path(out), fresh, backend, workers=threads, progress=progress)
+    how = How(kept_in(out), fresh, backend, address, threads, progress=progress)
     return run_grid(Grid(problems, entries, episodes, trials, seed, preset, slater_gap), how)
 
 
