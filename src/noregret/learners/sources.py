@@ -11,6 +11,7 @@ import ast
 import hashlib
 import json
 import sys
+import threading
 from pathlib import Path
 from types import CodeType
 
@@ -61,9 +62,14 @@ def _files(module: str) -> dict[str, str]:
     return found
 
 
+#: Python 3.11 mixes up its count of nested nodes when two threads parse at once.
+_parsing = threading.Lock()
+
+
 def _imported(text: bytes) -> list[str]:
     try:
-        nodes = list(ast.walk(ast.parse(text)))
+        with _parsing:
+            nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
         return []
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
