@@ -33,7 +33,7 @@ COLUMNS = (
 CAPTION = (
     "Sums over all episodes, mean ± 95% over the trials. Slope: of regret on log-log axes ('hard': of hard regret, where "
     "regret is not positive throughout). Late loss: hard regret plus hard violation in an episode, over the last tenth. "
-    "Promised: the orders of the theorem, logarithms left out."
+    "Promised: the orders of the theorem, logarithms left out; the theorems are about the constants of preset theory."
 )
 #: What stands in place of a promise.
 UNPROMISED = ("-", "-")
