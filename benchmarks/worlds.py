@@ -1,0 +1,98 @@
+"""The environments of `real_worlds.py`: Gymnasium's own, raw rewards, each with a cost, a limit and a number of episodes.
+
+Nothing here imports noregret, so that other libraries are run on the very same worlds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+
+
+class World(NamedTuple):
+    """An environment by name, what a step costs, how much an episode may cost, and how long to learn."""
+
+    env: str
+    horizon: int
+    cost: Callable[..., float]  # of (observation, action, next observation, reward, info)
+    limit: float
+    episodes: int
+    reward: float | None  # wanted at least, mean of the last 50 episodes; None for a report only
+    most: float | None  # wanted at most
+    says: str
+    grid: int = 0  # points of a continuous action, 0 for discrete ones
+
+
+def push(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
+    """1 for an action that is not the middle one of three, which does nothing."""
+    return float(a != 1)
+
+
+def far(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
+    """1 when the cart is more than half a unit from the middle."""
+    return float(abs(y[0]) > 0.5)
+
+
+def torque(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
+    """Half of the torque, which is at most 2."""
+    return float(np.abs(a).sum() / 2.0)
+
+
+def hole(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
+    """1 when the ice broke: the holes of the map of 8x8."""
+    return float(int(y) in (19, 29, 35, 41, 42, 46, 49, 52, 54, 59))
+
+
+def fall(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
+    """1 for a fall from the cliff, which the environment charges with 100."""
+    return float(r <= -100.0)
+
+
+def illegal(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
+    """1 for picking up or putting down where there is nobody or nothing, which the environment charges with 10."""
+    return float(r <= -10.0)
+
+
+#: The same world under the name that the installed Gymnasium has for it.
+TAXI = "Taxi-v4" if "Taxi-v4" in gym.registry else "Taxi-v3"
+
+WORLDS = {
+    "mountain-car-90": World("MountainCar-v0", 200, push, 90, 200, -160, 93, "pushes at most 90"),
+    "mountain-car-150": World("MountainCar-v0", 200, push, 150, 200, -140, 150, "pushes at most 150"),
+    "cart-pole-200": World("CartPole-v1", 200, far, 20, 500, 180, 22, "steps with |x| > 0.5 at most 20"),
+    "cart-pole-500": World("CartPole-v1", 500, far, 50, 600, 400, 55, "steps with |x| > 0.5 at most 50"),
+    "acrobot": World("Acrobot-v1", 200, push, 120, 200, -130, 123, "torques at most 120"),
+    "pendulum": World("Pendulum-v1", 200, torque, 100, 300, None, 105, "Σ|torque|/2 at most 100, torque on a grid of 5", 5),
+    "frozen-lake": World("FrozenLake8x8-v1", 200, hole, 0.2, 2000, None, 0.2, "holes at most 0.2"),
+    "taxi": World(TAXI, 200, illegal, 1.0, 2000, None, 1.0, "illegal pick-ups and put-downs at most 1"),
+    "cliff-walking": World("CliffWalking-v1", 100, fall, 0.1, 2000, None, 0.1, "falls at most 0.1"),
+}  # fmt: skip
+
+
+def make(world: World) -> gym.Env[Any, Any]:
+    """The environment with episodes of H steps and the cost of each step in its info."""
+    bare = gym.make(world.env).unwrapped
+    return gym.wrappers.TimeLimit(Costly(bare, world.cost), world.horizon)
+
+
+class Costly(gym.Wrapper[Any, Any, Any, Any]):
+    """Puts the cost of each step in ``info["cost"]``."""
+
+    def __init__(self, env: Any, cost: Callable[..., float]) -> None:
+        super().__init__(env)
+        self._cost, self._last = cost, None
+
+    def reset(self, **options: Any) -> Any:
+        """Begin an episode, and remember its first observation."""
+        self._last, info = self.env.reset(**options)
+        return self._last, info
+
+    def step(self, action: Any) -> Any:
+        """Take a step and add its cost."""
+        y, r, terminated, truncated, info = self.env.step(action)
+        info = dict(info, cost=self._cost(self._last, action, y, float(r), info))
+        self._last = y
+        return y, r, terminated, truncated, info
