@@ -300,7 +300,7 @@ def test_the_dual_stays_between_zero_and_its_cap(Y: float, b: float, V: float, e
     dual, values = no_dual(1), np.zeros((2, 2, 3))
     dual.Y[0], values[0, 1, 2] = min(Y, xi), V
     rule = assemble(Constants(lam=1.0, beta=0.0, alpha=1.0, eta=eta, xi=xi), ContinuousSpec(1, [b], OneHot(1, 1)))
-    dual_step(dual, rule, values, 2, 1.0)
+    dual_step(dual, rule, values, 2, np.zeros((1, 2)), 1.0)
     assert 0.0 <= dual.Y[0] <= xi
     assert dual.k[0] == 1
     assert dual.Y[0] == pytest.approx(np.clip(min(Y, xi) + eta * (b - V), 0.0, xi), abs=1e-12)

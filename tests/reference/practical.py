@@ -11,7 +11,7 @@ from tests.reference.algorithm1 import Episode, Plan, ReferenceAlgorithm1, softm
 
 
 class ReferencePractical(ReferenceAlgorithm1):
-    """Algorithm 1 with a bonus by span, a plain dual estimate, damping and anytime schedules."""
+    """Algorithm 1 with a bonus by span, other estimates for the dual, damping and anytime schedules."""
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class ReferencePractical(ReferenceAlgorithm1):
         self.alpha_schedule, self.eta_schedule = alpha_schedule, eta_schedule
         self.pessimism, self.safe, self.start, self.share = pessimism, safe, start, 1.0
         self.gain, self.lack = np.ones(self.m), np.zeros(self.m)
+        self.missed: list[list[tuple[float, float]]] = [[] for _ in range(self.m)]  # b − V_g and b − G of every episode
 
     def plan(self) -> Plan:
         if self.last is not None:
@@ -73,7 +74,7 @@ class ReferencePractical(ReferenceAlgorithm1):
                 composite = Q[0, h, s] + sum(self.Y[i] * Q[1 + i, h, s] for i in range(m))
                 policy[h, s] = softmax(composite, alpha, self.available[h, s])
                 V[:, h, s] = Q[:, h, s] @ policy[h, s]
-        self.dual_values = V[1 : 1 + m] if self.dual_estimate == "optimistic" else V[1 + m :]
+        self.dual_values = V[1 : 1 + m] if self.dual_estimate in ("optimistic", "observed") else V[1 + m :]
         if self.safe is not None:
             policy = self.certified_mixture(policy)
         self.last = Plan(Q[0], Q[1 : 1 + m], V[0], V[1 : 1 + m], policy)
@@ -118,10 +119,19 @@ class ReferencePractical(ReferenceAlgorithm1):
         eta = self.share * float(self.eta) / (np.sqrt(len(self.episodes) + 1) if self.eta_schedule == "anytime" else 1.0)
         for i in range(self.m):
             lack = self.b[i] + float(self.zeta) - self.dual_values[i, 0, x[0]]
-            if self.damping:
+            step, least = lack, 1e-4
+            if self.dual_estimate in ("observed", "corrected"):
+                self.missed[i].append((lack, self.b[i] + float(self.zeta) - float(np.sum(utilities, axis=-1).reshape(-1)[i])))
+                estimated, observed = np.array(self.missed[i]).T
+                t = np.arange(1, len(observed) + 1)
+                weights = t * (t + 1) * (t + 2)
+                lack = lack - np.average(estimated - observed, weights=weights)
+                step = lack if self.dual_estimate == "corrected" else observed[-1]
+                step, least = step / max(np.sqrt(np.average(observed**2, weights=weights)), 0.01), 0.05
+            if self.damping and self.dual_estimate != "observed":
                 turned = lack * self.lack[i] < 0
-                self.gain[i] = max(self.gain[i] / 2, 1e-4) if turned else min(self.gain[i] * 1.5, 1.0)
+                self.gain[i] = max(self.gain[i] / 2, least) if turned else min(self.gain[i] * 1.5, 1.0)
             self.lack[i] = lack
-            self.Y[i] = max(min(self.Y[i] + self.gain[i] * eta * lack, float(self.xi)), 0.0)
+            self.Y[i] = max(min(self.Y[i] + self.gain[i] * eta * step, float(self.xi)), 0.0)
         self.episodes.append(Episode(x, np.array(actions), np.array(rewards), np.array(utilities)))
         self.last = None

@@ -11,6 +11,11 @@ from noregret.kernels.flat import row
 from noregret.kernels.gram.base import spread
 from noregret.kernels.jit import jit
 
+#: Episodes that miss a threshold by less than this on average make shorter steps of the dual.
+LEAST_MISS = 0.01
+#: The least gain of a dual whose estimate is corrected.
+LEAST_GAIN = 0.05
+
 
 @jit
 def dual_move(y: float, lack: float, eta: float, xi: float) -> float:
@@ -24,30 +29,57 @@ def pace(k: int, anytime: bool) -> float:
     return np.sqrt(k + 1.0) if anytime else 1.0
 
 
+@jit
+def total(observed: Any, i: int) -> float:
+    """G_i, the sum of utility i over an episode, of what was observed (H,1+m)."""
+    G: float = 0.0
+    for h in range(len(observed)):
+        G += observed[h, 1 + i]
+    return G
+
+
 @partial(jit, inline=True)
-def dual_step(dual: Any, rule: Any, V: Any, s: int, share: float) -> None:
+def dual_step(dual: Any, rule: Any, V: Any, s: int, observed: Any, share: float) -> None:
     """Y_i ← clip(Y_i + η_k (b_i − V_{g_i,1}(s)), 0, ξ), and count the episode: Alg. 1, l. 16.
+
+    A dual with a ``memory`` looks at the utility G_i of the episode played. There c_i is the running mean of G_i − V_{g_i,1},
+    and q_i that of (b_i − G_i)². Both have weights ∝ k³: the last fourth of the episodes counts most. The step is
+
+        Y_i ← clip(Y_i + η_k lack_i/√q_i, 0, ξ),    lack_i = b_i − G_i, or b_i − V_{g_i,1} − c_i where ``rule.corrected``,
+
+    so its length is η_k whatever the unit of the utility is, and with η_k = 1/√k the price is at most about 2√k: it cannot
+    wind up by more than the evidence so far. V_g may be wrong for ever; when Y comes to rest, the mean of G_i is b_i.
 
     With ``damping`` there is a gain that ends oscillation. The soft-max policy answers a dual that moved by ΔY with ΔV_g of up
     to α·Var(Q_g)·ΔY, so a step that is too long overshoots for ever. When the sign of b − V_g turns, the gain halves; while it
-    stays, the gain grows by half, up to 1.
+    stays, the gain grows by half, up to 1. Where G alone is looked at, the gain stays 1: the sign of b − G is mostly noise. The
+    gain of ``corrected`` is at least ``LEAST_GAIN``: an estimate that swings unevenly must not stop the integral.
 
     Args:
-        dual: has Y, ``gain``, ``lack`` (m,) and ``k``, how many episodes there were.
-        rule: has b, η, ξ, ``eta_anytime`` and ``damping``.
+        dual: has Y, ``gain``, ``lack`` (m,), ``memory`` (2,m) or (0,m), and ``k``, how many episodes there were.
+        rule: has b, η, ξ, ``eta_anytime``, ``damping`` and ``corrected``.
         V: (H+1,J,S); the last m objectives are those that the dual looks at.
         s: the first state.
+        observed: (H,1+m) the reward and the utilities of each step of the episode.
         share: how much of the policy was played.
     """
-    Y, gain, lack = dual.Y, dual.gain, dual.lack
+    Y, gain, lack, memory = dual.Y, dual.gain, dual.lack, dual.memory
     eta, xi = share * rule.eta[0] / pace(dual.k[0], rule.eta_anytime), rule.xi[0]
     first = V.shape[1] - len(Y)
     for i in range(len(Y)):
         before = lack[i]
         lack[i] = rule.b[i] - V[0, first + i, s]
-        if rule.damping:
-            gain[i] = max(0.5 * gain[i], 1e-4) if before * lack[i] < 0.0 else min(1.5 * gain[i], 1.0)
-        Y[i] = dual_move(Y[i], lack[i], gain[i] * eta, xi)
+        step = 0.0
+        if len(memory) > 0:
+            missed, rate = rule.b[i] - total(observed, i), 4.0 / (dual.k[0] + 4.0)
+            memory[0, i] += rate * (lack[i] - missed - memory[0, i])  # G − V_g
+            memory[1, i] += rate * (missed * missed - memory[1, i])
+            lack[i] -= memory[0, i]
+            step = (lack[i] if rule.corrected else missed) / max(np.sqrt(memory[1, i]), LEAST_MISS)
+        if rule.damping and (rule.corrected or len(memory) == 0):
+            least = LEAST_GAIN if rule.corrected else 1e-4
+            gain[i] = max(0.5 * gain[i], least) if before * lack[i] < 0.0 else min(1.5 * gain[i], 1.0)
+        Y[i] = dual_move(Y[i], step if len(memory) > 0 else lack[i], gain[i] * eta, xi)
     dual.k[0] += 1
 
 

@@ -181,6 +181,7 @@ class Learner:
     def restore(self, state: dict[str, Numbers]) -> None:
         """Continue from what :meth:`state` gave for a learner made with the same arguments."""
         own = flatten(self._state)
+        state = {key: array for key, array in own.items() if not array.size} | state  # older versions have fewer empty ones
         check_arrays(own, state, lambda key: None, "state")
         if not is_guest(type(self._state).__module__):
             check_numbers(self._state, state, begun=own)

@@ -44,7 +44,7 @@ from noregret.learners.base import Asked, Numbers
 from noregret.learners.dense_state import DenseState
 from noregret.learners.least_squares import REGRESSION
 from noregret.learners.lsvi_ucb import LSVIUCB, PRACTICAL_BETA, theory_beta
-from noregret.learners.parts.rule import Dual, assemble
+from noregret.learners.parts.rule import Dual, assemble, no_dual
 from noregret.learners.presets import Constants, primal_dual
 from noregret.learners.primal_dual_lsvi import Algorithm1, PrimalDualLSVI, run_backward
 from noregret.learners.vectors import ContinuousLearner, ContinuousPlan
@@ -104,6 +104,7 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
             bonus=np.zeros((H, self.J)),
             gain=np.ones(m),
             lack=np.zeros(m),
+            memory=no_dual(m, self.constants["dual_estimate"]).memory,
             counters=np.zeros(3, dtype=np.int64),
         )
         self._tiles = tiles(state.gram, state.bonus)
@@ -192,7 +193,8 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
         place = self._look_up(rows)
         s = self._state
         run_learn(s.gram, Visited(rows, place), actions, observed)  # l. 5 of the next episode
-        dual_step(Dual(s.Y, s.gain, s.lack, s.counters), self.rule, V[None], 0, 1.0)  # l. 16; counts the episode
+        dual = Dual(s.Y, s.gain, s.lack, s.memory, s.counters)
+        dual_step(dual, self.rule, V[None], 0, observed, 1.0)  # l. 16; counts the episode
         if not self.lazy or self._outdated():
             s.counters[2] = 0
 

@@ -29,6 +29,7 @@ class DenseState(NamedTuple):
     bonus: Array  # (H,J) β of each step and objective, of the plan in use
     gain: Array  # (m,) of the dual step
     lack: Array  # (m,) last b - V_g
+    memory: Array  # (2,m) of the dual step, or (0,m)
     counters: NDArray[np.int64]  # (3,) episodes seen, plans made, whether the plan stands
 
     def limits(self) -> dict[str, tuple[int, int]]:
@@ -78,6 +79,7 @@ def restored(state: DenseState, room: int, given: dict[str, Numbers]) -> tuple[D
         The state with the arrays given, and how many states a step has room for now.
     """
     own = trimmed(state)
+    given = {k: v for k, v in own.items() if k == "memory" and not v.size} | given  # which older versions do not have
     given = {k: np.array(v, order="C") for k, v in given.items()}  # kernels know no other order
     check_arrays(
         {k: _as_long(v, given.get(k)) if k in GROWING else v for k, v in own.items()}, given, lambda key: None, "state"

@@ -17,8 +17,9 @@ from noregret.kernels.gram.one_hot import OneHotGram, one_hot_gram
 from noregret.kernels.gram.table import TableGram, table_gram
 from noregret.kernels.steps import untried
 from noregret.learners.base import Asked, Learner
+from noregret.learners.choices import Choices
 from noregret.learners.parts.rule import Rule, assemble
-from noregret.learners.presets import Cap, Choices, Constants
+from noregret.learners.presets import Cap, Constants
 from noregret.problems.base import Array, Spec, check_features
 
 #: The parameters of :func:`regression`.

@@ -37,9 +37,9 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram.base import Tables, learn
 from noregret.kernels.jit import jit
 from noregret.kernels.steps import start_value
+from noregret.learners.choices import Choices
 from noregret.learners.least_squares import REGRESSION, LeastSquaresLearner
 from noregret.learners.parts.rule import Rule
-from noregret.learners.presets import Choices
 from noregret.learners.primal_dual_lsvi import backward
 from noregret.learners.registry import register
 from noregret.problems.base import Array

@@ -27,9 +27,9 @@ import numpy as np
 
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram.base import Tables, learn
+from noregret.learners.choices import Choices
 from noregret.learners.least_squares import REGRESSION, LeastSquaresLearner
 from noregret.learners.parts.rule import Rule
-from noregret.learners.presets import Choices
 from noregret.learners.primal_dual_lsvi import backward
 from noregret.learners.registry import register
 from noregret.problems.base import Array

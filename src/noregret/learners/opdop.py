@@ -39,7 +39,7 @@ from noregret.errors import InputError
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.mirror import policy_value
 from noregret.kernels.targets import Targets, estimate_targets, learn_targets, targets
-from noregret.learners.presets import Choices
+from noregret.learners.choices import Choices
 from noregret.learners.registry import register
 from noregret.learners.tabular import MirrorRule, MirrorState, TabularLearner, improve, mirror_state
 from noregret.problems.base import Array, Spec

@@ -46,8 +46,8 @@ from noregret.kernels.jit import jit
 from noregret.kernels.softmax import entropy, soft_max
 from noregret.kernels.steps import start_value
 from noregret.learners.base import Asked
+from noregret.learners.choices import Choices
 from noregret.learners.least_squares import LeastSquaresLearner, empty_gram
-from noregret.learners.presets import Choices
 from noregret.learners.registry import register
 from noregret.learners.tabular import steps_left
 from noregret.problems.base import Array

@@ -39,8 +39,8 @@ from noregret.kernels.empirical import empirical_model, learn_episode
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_step_from
+from noregret.learners.choices import Choices
 from noregret.learners.opt_primal_dual import logarithms
-from noregret.learners.presets import Choices
 from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec

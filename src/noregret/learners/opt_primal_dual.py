@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from noregret.learners.presets import Choices
+from noregret.learners.choices import Choices
 from noregret.learners.registry import register
 from noregret.learners.tabular import MirrorRule, MirrorState, TabularLearner, mirror_state
 from noregret.problems.base import Spec

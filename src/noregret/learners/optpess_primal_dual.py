@@ -37,7 +37,7 @@ from noregret.kernels.gram.base import estimate
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_move, start_value
-from noregret.learners.presets import Choices
+from noregret.learners.choices import Choices
 from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec

@@ -22,15 +22,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
-import numpy as np
-
 from noregret import theory
-from noregret._system.checks import integer
 from noregret.errors import InputError, unknown_name
+from noregret.learners.choices import Choices, flag, number, probability
 
 Cap = Literal["H", "H-h+1"]
 Bonus = Literal["constant", "span"]
-DualEstimate = Literal["optimistic", "plain", "pessimistic"]
+DualEstimate = Literal["optimistic", "plain", "pessimistic", "observed", "corrected"]
 Certificate = Literal["tuned", "confidence"]
 Schedule = Literal["fixed", "anytime"]
 Restart = Literal["none", "doubling"]
@@ -49,7 +47,7 @@ SIMPLE_BETA = 0.3
 WORDS = {
     "cap": ("H", "H-h+1"),
     "bonus": ("constant", "span"),
-    "dual_estimate": ("optimistic", "plain", "pessimistic"),
+    "dual_estimate": ("optimistic", "plain", "pessimistic", "observed", "corrected"),
     "certificate": ("tuned", "confidence"),
     "alpha_schedule": ("fixed", "anytime"),
     "eta_schedule": ("fixed", "anytime"),
@@ -210,6 +208,8 @@ def _practical(c: Choices, *, H: int, K: int, scale: float, rule: str | None) ->
         zeta = min(0.1 * H / math.sqrt(K), gap / 2 if known else math.inf)
         c.offer("zeta", zeta, "0.1·H/√K" + (", at most γ/2" if known else ""))
     value, reason = c.cap(H, gap)
+    if not known and c.values.get("dual_estimate", c.given.get("dual_estimate")) in ("observed", "corrected"):
+        c.offer("xi", 2.0 * math.sqrt(K), "2√K, what steps of 1/√k add up to")
     c.offer("xi", value, reason + ("" if known else " (unknown; taken as 1/√K)"))
     own = "fixed" if c.given.get("restart") == "doubling" else "anytime"
     why = "each part has its own" if own == "fixed" else "{}; K is not needed"
@@ -234,7 +234,7 @@ def _span(c: Choices, *, H: int, scale: float) -> None:
     c.offer("span_floor", 0.4, "at least this spread")
     least = scale * 0.36 / H**1.5 if beta == usual else 0.2 * beta / H  # the same, but for rounding
     c.offer("lam", min(1e-6, least**2) or 1e-6, "small: an untried direction is worth the cap, a tried one its mean")
-    plain = c.offer("dual_estimate", "plain", "the dual follows the estimate, not its optimism") == "plain"
+    plain = c.offer("dual_estimate", "plain", "the dual follows the estimate, not its optimism") in ("plain", "corrected")
     c.offer("dual_prior", *((0.5, "what was never tried gives half of the cap") if plain else (0.0, OFF["dual_prior"])))
 
 
@@ -279,121 +279,3 @@ def _checked(name: str, value: Any) -> Any:
     if name == "p":
         return probability(value)
     return number(name, value, above=0.0 if name in ("lam", "alpha", "zeta_scale") else None, infinite=name == "alpha")
-
-
-#: Constants beyond this have squares that are no numbers any more.
-LARGEST = 1e100
-
-
-def number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
-    """A finite number that is at least 0, or more than ``above``; ``infinite`` allows ∞ too. Errors call it ``name``."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} is {str(value)[:60]!r}; expected a number") from None
-    low = number > above if above is not None else number >= 0.0
-    if not low or not (number <= LARGEST or (infinite and number == math.inf)):
-        raise InputError(
-            f"{name} is {value!r}; expected a {'positive' if above is not None else 'non-negative'} number, at most {LARGEST:g}"
-        )
-    return number
-
-
-def probability(value: Any) -> float:
-    """``p``, above 0 and below 1."""
-    p = number("p", value, above=0.0)
-    if p >= 1.0:
-        raise InputError(f"p is {p}; expected a number between 0 and 1")
-    return p
-
-
-def flag(name: str, value: Any) -> bool:
-    """True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} is {value!r}; expected True or False")
-    return bool(value)
-
-
-class Choices:
-    """The numbers of a learner: what the user gave, else what the preset says; ``values`` and, for each, ``why``."""
-
-    def __init__(
-        self, learner: str, preset: str, slater_gap: float | None, given: dict[str, Any], known: tuple[str, ...]
-    ) -> None:
-        for key in given:
-            if key not in known:
-                raise unknown_name(f"parameter of {learner}", key, known)
-        self.preset, self.slater_gap = preset, slater_gap
-        self.given = {key: value for key, value in given.items() if value is not None}
-        self.values: dict[str, Any] = {}
-        self.why: dict[str, str] = {}
-        self.tightened = False  # by Theorem 2: then ξ = 4H/γ
-
-    def gave(self, key: str) -> bool:
-        """Whether the user gave this one."""
-        return key in self.given
-
-    def offer(self, key: str, value: Any, reason: str) -> Any:
-        """What the user gave for ``key``, else what was offered first.
-
-        Args:
-            key: the name of the number.
-            value: what it is unless the user gave it.
-            reason: where ``value`` comes from.
-        """
-        if key not in self.values:
-            self.why[key] = "given" if key in self.given else reason
-            self.values[key] = self.given.get(key, value)
-        return self.values[key]
-
-    @property
-    def theory(self) -> bool:
-        """Whether the paper's constants are asked for."""
-        return self.preset == "theory"
-
-    def cap(self, H: int, gap: float) -> tuple[float, str]:
-        """ξ and its reason."""
-        return theory.xi(H=H, slater_gap=gap, tightened=self.tightened), f"{'4' if self.tightened else '2'}H/γ, γ={gap:.6g}"
-
-    def gap(self) -> float:
-        """γ; where it is unknown, 1, but not for the paper's constants."""
-        if self.slater_gap is None and self.theory:
-            raise InputError("slater_gap is None; preset 'theory' needs the Slater gap γ: a number (or 'oracle' in run)")
-        return self.slater_gap or 1.0
-
-    def number(
-        self, key: str, theory: tuple[float, str], practical: tuple[float, str] | None = None, *,
-        above: float | None = None, infinite: bool = False,
-    ) -> float:  # fmt: skip
-        """A number at least 0 (or more than ``above``): given, or by preset, each a pair of value and reason."""
-        value, reason = theory if self.theory or practical is None else practical
-        self.why[key] = "given" if key in self.given else reason
-        self.values[key] = chosen = number(key, self.given.get(key, value), above, infinite)
-        return chosen
-
-    def probability(self) -> float:
-        """``p``, the probability that the paper's guarantee fails; 0.01 unless given."""
-        return probability(self.number("p", (0.01, "probability that the guarantee fails"), above=0.0))
-
-    def flag(self, key: str, theory: bool, practical: bool, reason: str) -> bool:
-        """True or False: given, else ``theory`` or ``practical`` by preset, for that ``reason``."""
-        self.why[key] = "given" if key in self.given else reason
-        self.values[key] = chosen = flag(key, self.given.get(key, theory if self.theory else practical))
-        return chosen
-
-    def count(self, key: str, theory: tuple[int, str], practical: tuple[int, str] | None = None, most: int = 1 << 62) -> int:
-        """A whole number from 1 to ``most``: given, or by preset, each a pair of value and reason."""
-        value, reason = theory if self.theory or practical is None else practical
-        self.why[key] = "given" if key in self.given else reason
-        chosen = self.given.get(key, value)
-        self.values[key] = chosen = integer(key, chosen, 1, most)
-        return chosen
-
-    def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:
-        """One of the ``allowed`` words: given, else ``default``, for that ``reason``."""
-        word = self.given.get(key, default)
-        if word not in allowed:
-            raise unknown_name(key, str(word), allowed)
-        self.why[key] = "given" if key in self.given else reason
-        self.values[key] = word
-        return str(word)

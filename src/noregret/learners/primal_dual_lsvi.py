@@ -19,9 +19,10 @@ Departures, each a named option whose first value is the printed form (``docs/al
 - ``lower_clip`` off | on: Q at least 0, which the proofs use;
 - ``utility_bonus`` 1 | c: the utilities' β is cβ;
 - ``bonus`` "constant" | "span": β times the spread of V_{j,h+1} over the next states seen (at least ``span_floor``);
-- ``dual_estimate`` "optimistic" | "plain" | "pessimistic": the dual step uses the same regression without bonus, evaluated
-  beside the others and worth ``dual_prior`` of the cap where there is no data at all; or with the bonus taken off, times
-  ``pessimism``, and worth 0 there;
+- ``dual_estimate`` "optimistic" | "plain" | "pessimistic" | "observed" | "corrected": the dual step uses the same regression
+  without bonus, evaluated beside the others and worth ``dual_prior`` of the cap where there is no data at all; or with the
+  bonus taken off, times ``pessimism``, and worth 0 there; or the utility of the episode played; or the plain estimate plus
+  the running mean of observed − estimated (:func:`noregret.kernels.steps.dual_step`);
 - ``safe_policy`` none | π: play a mixture of the planned policy with π, as far as ``certificate`` allows: "tuned", by
   the pessimistic estimate (:mod:`noregret.kernels.safety`) | "confidence" (:mod:`noregret.kernels.certificate`);
 - ``damping`` off | on: the dual's gain halves when b − V_g changes sign (:func:`noregret.kernels.steps.dual_step`);
@@ -111,7 +112,7 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """
     watch(state.safety, state.policy, states, actions, observed)
     learn(state.gram, states, actions, observed)  # l. 5 of the next episode
-    dual_step(state.dual, state.rule, state.tables.V, states[0], state.safety.share[0])  # l. 16
+    dual_step(state.dual, state.rule, state.tables.V, states[0], observed, state.safety.share[0])  # l. 16
     if (state.dual.k[0] & (state.dual.k[0] + 1)) == 0:  # the next episode is number 2^i
         turn(state)
 
@@ -195,7 +196,7 @@ class PrimalDualLSVI(Algorithm1):
         self.constants = vars(constants) | {"features": called}
         if safe is not None:
             self.constants["safe_policy"], self.explain["safe_policy"] = "given", "handed over, and taken to be safe"
-        rule, dual = assemble(first, spec), no_dual(spec.n_constraints)  # l. 1
+        rule, dual = assemble(first, spec), no_dual(spec.n_constraints, constants.dual_estimate)  # l. 1
         J = len(rule.beta)
         gram: Any = empty_gram(spec, phi, 1 + spec.n_constraints, constants.lam, J)
         tables = empty_tables(spec, J)

@@ -20,7 +20,7 @@ from noregret.kernels.jit import jit
 from noregret.kernels.mirror import mirror_step, policy_value
 from noregret.kernels.steps import dual_step_from
 from noregret.learners.base import Asked, Learner
-from noregret.learners.presets import Choices
+from noregret.learners.choices import Choices
 from noregret.problems.base import Array, Spec, check_features
 
 

@@ -43,7 +43,7 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram.base import States, everyone
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_move
-from noregret.learners.presets import Choices
+from noregret.learners.choices import Choices
 from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec

@@ -104,6 +104,7 @@ def restart(state: Any) -> None:
     dual.gain[:] = 1.0
     dual.lack[:] = 0.0
     if one.dropped:
+        dual.memory[:] = 0.0
         clear(state.gram)
         state.safety.Q[:] = 0.0  # what was certified rested on the data
         state.safety.V[:] = 0.0

@@ -22,8 +22,8 @@ import numpy as np
 from noregret.errors import InputError
 from noregret.kernels.gram.base import Tables
 from noregret.kernels.gram.net import NetGram, nearest, net_gram
+from noregret.learners.choices import number
 from noregret.learners.parts.rule import Rule
-from noregret.learners.presets import number
 
 
 def greedy_only(alpha: Any, safe_policy: Any) -> float:

@@ -23,6 +23,9 @@ class Rule(NamedTuple):
     floor: float  # 0, or −∞ without the lower clip
     span_floor: float  # least spread that β is multiplied by; negative for a constant β
     pessimistic: bool  # what the dual's own objectives are
+    corrected: (
+        bool  # where the dual has a memory: whether it follows the estimate corrected by what was observed, or that alone
+    )
     alpha_anytime: bool
     eta_anytime: bool
     damping: bool
@@ -34,6 +37,7 @@ class Dual(NamedTuple):
     Y: Array  # (m,)
     gain: Array  # (m,)
     lack: Array  # (m,) last b − V_g
+    memory: Array  # (2,m) running means of observed − estimated and of (b − observed)²; (0,m) where only the estimate counts
     k: Any  # (1,) episodes so far
 
 
@@ -50,6 +54,7 @@ def assemble(c: Constants, spec: Any, lam: float | None = None) -> Rule:
     """The rule of Algorithm 1 from its constants.
 
     There are J objectives: the reward, m utilities, and these once more where the dual has an estimate of its own.
+    With ``dual_estimate`` "observed" it needs none.
 
     Args:
         c: the constants.
@@ -57,7 +62,7 @@ def assemble(c: Constants, spec: Any, lam: float | None = None) -> Rule:
         lam: the λ in use, where it is not that of the constants.
     """
     m = spec.n_constraints
-    beta = np.full(1 + (m if c.dual_estimate == "optimistic" else 2 * m), c.beta * c.utility_bonus)
+    beta = np.full(1 + (m if c.dual_estimate in ("optimistic", "observed") else 2 * m), c.beta * c.utility_bonus)
     beta[0], pessimistic = c.beta, c.dual_estimate == "pessimistic"
     beta[1 + m :] = -c.pessimism * beta[1] if pessimistic else c.dual_prior * np.sqrt(c.lam if lam is None else lam)
     return Rule(
@@ -70,12 +75,14 @@ def assemble(c: Constants, spec: Any, lam: float | None = None) -> Rule:
         floor=0.0 if c.lower_clip else -np.inf,
         span_floor=c.span_floor if c.bonus == "span" else -1.0,
         pessimistic=pessimistic,
+        corrected=c.dual_estimate == "corrected",
         alpha_anytime=c.alpha_schedule == "anytime",
         eta_anytime=c.eta_schedule == "anytime",
         damping=c.damping,
     )
 
 
-def no_dual(m: int) -> Dual:
-    """Y = 0 before the first episode."""
-    return Dual(Y=np.zeros(m), gain=np.ones(m), lack=np.zeros(m), k=np.zeros(1, dtype=np.int64))
+def no_dual(m: int, dual_estimate: str = "optimistic") -> Dual:
+    """Y = 0 before the first episode, and a memory where the dual looks at what was observed."""
+    memory = np.zeros((2 if dual_estimate in ("observed", "corrected") else 0, m))
+    return Dual(Y=np.zeros(m), gain=np.ones(m), lack=np.zeros(m), memory=memory, k=np.zeros(1, dtype=np.int64))
