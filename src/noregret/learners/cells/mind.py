@@ -1,0 +1,260 @@
+"""The mind named soft-cells: when it plans anew, what it remembers, and what it says of itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret._system.checks import integer
+from noregret.errors import InputError, shown, unknown_name
+from noregret.learners.cells.counts import MOST_TRANSITIONS, CountModel, Counts
+from noregret.learners.cells.dual import Aim, Dual
+from noregret.learners.cells.history import History, Record, Units
+from noregret.learners.cells.planner import Outlook, Planner
+from noregret.learners.cells.vectors import Draw, VectorModel
+from noregret.learners.minds import Played
+from noregret.problems.base import Array
+from noregret.problems.worlds import WorldSpec
+
+_OPTIONS: dict[str, Any] = {"states": None, "transitions": 100_000, "margin": 0.02}
+#: States that a model tells apart, at most, unless told otherwise: of vectors, of numbers.
+_STATES = (3000, 20_000)
+#: A model is made anew when the number of episodes has grown by this factor, and after this many episodes at the latest.
+_GROWTH, _PATIENCE = 1.2, 25
+#: Returns of episodes that are remembered, to see whether a plan is worse than the one before.
+_RETURNS = 64
+#: The whole budget of a constraint is worth at least this share of the spread of returns.
+_LEAST_WORTH = 0.03
+
+
+class SoftCells:
+    """Optimistic planning on a model found from data, with a price for each constraint: a :class:`.minds.Mind`.
+
+    The model shares all it learns between steps. For vectors it predicts the next state by regression and spreads it over
+    prototypes, merged states that were seen; for numbers it counts. What is unknown is worth the best stretch ever seen.
+
+    Args:
+        spec: sizes and limits of the world.
+        seed: the same seed and the same episodes give the same plans, bit for bit.
+        options: ``states``, the most states that the model tells apart; ``transitions``, how many are kept (vectors);
+            ``margin``, the share of a limit that is kept free.
+
+    Raises:
+        InputError: an option is unknown or no number in its range.
+    """
+
+    def __init__(self, spec: WorldSpec, *, seed: int, **options: Any) -> None:
+        for name in options:
+            if name not in _OPTIONS:
+                raise unknown_name("option of soft-cells", name, _OPTIONS)
+        chosen = _OPTIONS | options
+        most = min(_STATES[0], max(500, 30_000 // spec.n_actions)) if spec.dimension else min(_STATES[1], spec.n_states)
+        self.states = most if chosen["states"] is None else integer("states", chosen["states"], 2)
+        self.transitions = integer("transitions", chosen["transitions"], 1)
+        margin = chosen["margin"]
+        if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0.0 <= margin < 1.0:
+            raise InputError(f"margin is {shown(margin)}; expected a number from 0 to below 1")
+        self.spec, self.seed = spec, integer("seed", seed, 0)
+        self.record = Record(spec)
+        self.memory = History(spec, self.transitions) if spec.dimension else Counts(spec, self.states)
+        self.draw = Draw.of(self.seed, spec.dimension) if spec.dimension else None
+        self.costs = Dual(spec.n_constraints, float(margin))
+        self.planner: Planner | None = None
+        self.episodes = self.built = self.settled = self.alarms = self.plans = 0
+        self.next = 1  # the number of episodes at which the model is made anew
+        self.returns = np.zeros(0)  # of the last episodes
+
+    # -- playing
+
+    def ready(self) -> None:
+        """Make a new model or new prices if it is time."""
+        if not self.episodes:
+            return
+        fresh = self.episodes >= self.next or self.planner is None
+        if fresh:
+            self._build()
+        planner = self.planner
+        assert planner is not None
+        aim = self._aim(planner)
+        if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + max(1, self.episodes // 20)):
+            return
+        self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
+        self.settled = self.episodes
+        self.plans += 1
+
+    def chances(self, step: int, observation: NDArray[Any], mask: NDArray[np.bool_] | None = None) -> Array:
+        """The probabilities (A,) of the actions; all the same before anything was learned."""
+        could = np.ones(self.spec.n_actions, dtype=np.bool_) if mask is None else np.asarray(mask, dtype=np.bool_)
+        if self.planner is None:
+            return np.asarray(could / could.sum(), dtype=np.float64)
+        return self.planner.chances(step, observation, could)
+
+    # -- learning
+
+    def learn(self, played: Played) -> None:
+        """Remember an episode, and see whether it is time for a new model."""
+        signals = self.record.signals(played)
+        self.record.add(signals, played.terminated)
+        self.memory.add(played, signals)
+        self.episodes += 1
+        if self.planner is not None:
+            self.costs.observe(signals[:, 1:].sum(axis=0), self._aim(self.planner))
+        self.returns = np.append(self.returns, signals[:, 0].sum())[-_RETURNS:]
+        if self._worse():
+            self.next = self.episodes
+            self.alarms += 1
+
+    def _worse(self) -> bool:
+        """Whether episodes since the last model returned clearly less than the twenty before it."""
+        since = self.episodes - self.built
+        if since < 3 or self.built < 10 or since >= _RETURNS:
+            return False
+        now, old = self.returns[-since:], self.returns[:-since][-20:]
+        if not len(old):
+            return False
+        low, high = self.record.returns
+        apart = high - low if np.isfinite(low) else 0.0
+        return bool(now.mean() < old.mean() - max(0.1 * apart, 2.5 * old.std() / math.sqrt(since)))
+
+    def _build(self) -> None:
+        """A new model from all that is remembered."""
+        units = self.record.units()
+        outlook = Outlook.of(self.record, units)
+        model: VectorModel | CountModel
+        if isinstance(self.memory, Counts):
+            model = self.memory.model(units)
+        else:
+            assert self.draw is not None
+            seen = self.memory.transitions()
+            sides = (
+                self.planner.model.sides if self.planner is not None and isinstance(self.planner.model, VectorModel) else None
+            )
+            random = np.random.default_rng([self.seed, 0xCE12, self.episodes])
+            score = self._score(units, outlook, (seen.signals, seen.first, seen.lengths, seen.ended))
+            model = VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
+        self.planner = Planner(model, outlook, self.spec.horizon)
+        self.built = self.episodes
+        self.next = max(self.built + 1, min(math.ceil(_GROWTH * self.built), self.built + _PATIENCE))
+
+    def _score(
+        self, units: Units, outlook: Outlook, seen: tuple[Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
+    ) -> Array:
+        """How good each kept episode was: its mapped reward and, at today's prices, its utilities."""
+        signals, first, lengths, ended = seen
+        prices = np.concatenate([[1.0], self.costs.Y / outlook.zoom])
+        after = (self.spec.horizon - lengths) * ended[first + lengths - 1]
+        return np.asarray(np.add.reduceat(units.of(signals) @ prices, first) + after * (units.end @ prices), dtype=np.float64)
+
+    def _aim(self, planner: Planner) -> Aim:
+        """What prices are searched for."""
+        units, H = planner.model.units, self.spec.horizon
+        slack, width = self.record.slack(units), units.width[1:]
+        bounds = self.record.bounds
+        scale = np.maximum(np.where(bounds == 0.0, slack * width, np.minimum(np.abs(bounds), slack * width)), 0.01 * H * width)
+        least = np.minimum(_LEAST_WORTH * planner.outlook.spread * planner.outlook.zoom / slack, 0.5)
+        return Aim(bounds, scale, np.maximum(0.01 * scale, 1e-3 * H * width), least)
+
+    # -- telling
+
+    @property
+    def dual(self) -> Array:
+        """(m,) what one unit of each constraint's total is worth, in raw reward."""
+        if self.planner is None:
+            return np.zeros(self.spec.n_constraints)
+        width = self.planner.model.units.width
+        return np.asarray(self.costs.Y / self.planner.outlook.zoom * width[0] / width[1:], dtype=np.float64)
+
+    @property
+    def replans(self) -> int:
+        """How many plans were made."""
+        return self.plans
+
+    def describe(self) -> list[str]:
+        """All choices, one line each."""
+        spec, planner = self.spec, self.planner
+        if planner is None:
+            return ["soft-cells: nothing learned yet; all actions have the same chance"]
+        low, high, signs = self.record.low, self.record.high, self.record.signs
+        names = ("reward", *spec.names)
+        given = (spec.reward_range is not None, *((spec.value_ranges is not None,) * spec.n_constraints))
+        ranges = [sorted((signs[j] * low[j], signs[j] * high[j])) for j in range(len(low))]
+        lines = [
+            f"range of {name}: [{a:.4g}, {b:.4g}], {'given' if told else 'found from data'}, with 0 in it"
+            for name, (a, b), told in zip(names, ranges, given, strict=True)
+        ]
+        lines += planner.model.describe()
+        lines.append("after an end: every step that would have followed is worth 0 (absorbing)")
+        for i, name in enumerate(spec.names):
+            sign = self.record.signs[1 + i]
+            lines.append(
+                f"{name}: {'at most' if spec.costs else 'at least'} {spec.limits[i]:.4g}; price {self.dual[i]:.4g} in reward, "
+                f"estimate {sign * self.costs.estimate[i]:.4g}, observed - estimate {sign * self.costs.gap[i]:+.3g}, "
+                f"debt {self.costs.debt[i]:.3g}"
+            )
+        lines.append(
+            f"plans: {self.plans} after {self.episodes} episodes, {self.alarms} early as returns fell; next at {self.next}"
+        )
+        kept = f", {self.transitions:,} kept transitions" if spec.dimension else ""
+        lines.append(f"budget: {self.states:,} states{kept}; at most {self.memory_bound() / 2**20:.0f} MB for ever")
+        return lines
+
+    def memory_bound(self) -> int:
+        """Bytes that it will need at most, while a model is made too."""
+        spec, N = self.spec, self.states + 1
+        A, J, H = spec.n_actions, 1 + spec.n_constraints, spec.horizon
+        if not spec.dimension:
+            return N * A * (8 * (2 * J + 4) + 2) + 2 * MOST_TRANSITIONS * 150 + 4 * (H + 1) * J * N + 200 * N
+        D, n = spec.dimension, self.transitions + H
+        p, P = D + D * (D + 1) // 2 + 60, 1 + D + 200
+        kept = n * (8 * (D + J + 2) + A)
+        working = n * (8 * (8 * D + 6 * J + 24) + A) + 8 * 2 * 3000 * P * 4
+        model = N * A * (8 * (D + J) * 4 + 4 * p + 12 * 5 * (2 * D + 2)) + 24 * N * (P + p) + 4 * (H + 1) * J * N
+        return kept + working + model
+
+    # -- keeping
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that was learned, by name."""
+        counters = [self.episodes, self.built, self.settled, self.alarms, self.plans, self.next]
+        out: dict[str, NDArray[Any]] = {"counters": np.array(counters, dtype=np.int64), "returns": self.returns.copy()}
+        groups: dict[str, dict[str, NDArray[Any]]] = {
+            "record": self.record.arrays(), "memory": self.memory.arrays(), "dual": self.costs.arrays()
+        }  # fmt: skip
+        if self.planner is not None:
+            wish, units, outlook = self.planner.wish, self.planner.model.units, self.planner.outlook
+            groups["model"] = self.planner.model.parts
+            groups["plan"] = {
+                "prices": wish.prices, "sharpness": np.array(wish.sharpness), "unknown": outlook.unknown,
+                "outlook": np.array([outlook.zoom, outlook.spread]), "low": units.low, "width": units.width,
+            }  # fmt: skip
+        return out | {f"{group}/{name}": value for group, named in groups.items() for name, value in named.items()}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take over what :meth:`arrays` gave; the plan in use is made again, bit for bit."""
+        groups: dict[str, dict[str, NDArray[Any]]] = {"record": {}, "memory": {}, "dual": {}, "model": {}, "plan": {}}
+        try:
+            for name, value in arrays.items():
+                if "/" in name:
+                    group, _, rest = name.partition("/")
+                    groups[group][rest] = value
+            self.episodes, self.built, self.settled, self.alarms, self.plans, self.next = arrays["counters"].tolist()
+            self.returns = arrays["returns"].copy()
+            self.record.restore(groups["record"])
+            self.memory.restore(groups["memory"])
+            self.costs.restore(groups["dual"])
+            self.planner = self._restored(groups["model"], groups["plan"]) if groups["plan"] else None
+        except (KeyError, ValueError, IndexError, TypeError) as error:
+            raise InputError(
+                f"arrays are not those of soft-cells in such a world ({error!r}); expected what arrays() gave"
+            ) from error
+
+    def _restored(self, parts: dict[str, NDArray[Any]], plan: dict[str, NDArray[Any]]) -> Planner:
+        """The plan in use, from what it was made of."""
+        units, (zoom, spread) = Units(plan["low"], plan["width"]), plan["outlook"].tolist()
+        model = CountModel(units, parts) if self.draw is None else VectorModel(self.draw, units, parts)
+        planner = Planner(model, Outlook(zoom, spread, plan["unknown"]), self.spec.horizon)
+        planner.remake(plan["prices"], float(plan["sharpness"]))
+        return planner

@@ -1,0 +1,84 @@
+"""A plan on a finite model: one backward pass for given prices, and the chances of actions it leads to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.kernels.cells.sweep import Values, Wish, backward, soft_max
+from noregret.learners.cells.counts import CountModel
+from noregret.learners.cells.history import Record, Units
+from noregret.learners.cells.vectors import VectorModel
+from noregret.problems.base import Array
+
+#: Sharpness of the soft-max after the first episode; it grows with the square root of the number of episodes.
+_SHARPNESS = 3.0
+#: What an unknown step is hoped to earn while all episodes returned the same, and else at most.
+_HOPE, _FLOOR = 0.5, 0.05
+#: Where episodes differ by less than this share of H, rewards count for more, up to a most.
+_TYPICAL, _MOST_ZOOM = 0.2, 100.0
+
+
+class Outlook(NamedTuple):
+    """What a plan takes from all episodes seen, whatever the model says."""
+
+    zoom: float  # τ = max(1, 0.2 H/spread): what prices and the soft-max are multiplied with where returns lie close together
+    spread: float  # of returns, in mapped reward
+    unknown: Array  # (H,) U_h
+
+    @classmethod
+    def of(cls, record: Record, units: Units) -> Outlook:
+        """U_h = min(n, G(n) + floor·n) for the n = H-h-1 steps that follow, G(n) the best ever seen over n steps in a row."""
+        H, spread = record.spec.horizon, record.spread(units)
+        zoom, floor = 1.0, _HOPE
+        if spread > 1e-6 * H:
+            zoom = min(max(_TYPICAL * H / spread, 1.0), _MOST_ZOOM)
+            floor = min(_FLOOR, 0.5 * spread / H)
+        left = H - 1.0 - np.arange(H)
+        return cls(zoom, spread, np.minimum(record.best_ahead(units) + floor * left, left))
+
+
+class Planner:
+    """Values of the plan in use.
+
+    Args:
+        model: the finite model.
+        outlook: what is hoped for.
+        horizon: H.
+    """
+
+    def __init__(self, model: VectorModel | CountModel, outlook: Outlook, horizon: int) -> None:
+        self.model, self.outlook, self.H = model, outlook, horizon
+        self.rows = model.rows()
+        J, p = self.rows.signal.shape[2], self.rows.projector.shape[1]
+        self.values = Values(np.zeros((horizon + 1, J, model.n), np.float32), np.zeros((horizon, J, p), np.float32))
+        self.wish = self._wish(np.zeros(J - 1), 0)
+
+    def _wish(self, Y: Array, episodes: int) -> Wish:
+        zoom = self.outlook.zoom
+        sharpness = _SHARPNESS * math.sqrt(episodes + 1.0) * zoom / (1.0 + float(Y.sum()))
+        return Wish(np.concatenate([[1.0], Y / zoom]), sharpness, self.outlook.unknown, self.model.units.end)
+
+    def evaluate(self, Y: Array, episodes: int) -> Array:
+        """Plan for prices Y (m,) after so many episodes; returns the raw totals (m,) that the model expects."""
+        self.wish = self._wish(Y, episodes)
+        backward(self.rows, self.wish, self.values)
+        units = self.model.units
+        return np.asarray(self.values.V[0, 1:] @ self.model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
+
+    def remake(self, prices: Array, sharpness: float) -> None:
+        """The values of a plan that was made before, for the same wish."""
+        self.wish = self.wish._replace(prices=prices, sharpness=sharpness)
+        backward(self.rows, self.wish, self.values)
+
+    def chances(self, step: int, observation: NDArray[Any], mask: NDArray[np.bool_]) -> Array:
+        """The probabilities (A,) of actions; the same for all that the mask allows where nothing is known."""
+        Q = self.model.values(observation, step, self.wish, self.values)
+        if Q is None:
+            return np.asarray(mask / mask.sum(), dtype=np.float64)
+        out: Array = np.zeros((1, len(mask)))
+        soft_max(Q, mask[None], self.wish, out)
+        return out.ravel()

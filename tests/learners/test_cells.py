@@ -1,0 +1,174 @@
+"""The mind named soft-cells: limits held in small worlds, the same bits, what it keeps, what it refuses."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from noregret.errors import InputError
+from noregret.learners.cells import make
+from noregret.learners.minds import Played
+from noregret.problems.worlds import WorldSpec
+from tests.learners.cell_worlds import Hidden, Line, Ring, Shop, World, play
+
+
+def played(world: World, episodes: int, seed: int = 0, **options: Any) -> np.ndarray:
+    return play(make(world.spec, seed, **options), world, episodes, seed)
+
+
+def test_a_limit_that_does_not_bind() -> None:
+    """Ten moves reach the edge; then it stays there: about 10 + Σ 0.1 i."""
+    last = played(Line(limit=15.0), 40)[-10:].mean(axis=0)
+    assert last[0] > 13.0 and last[1] <= 15.0
+
+
+def test_a_limit_that_binds() -> None:
+    last = played(Line(limit=5.0), 60)[-25:].mean(axis=0)
+    assert 3.5 <= last[1] <= 5.1 and last[0] > 6.5  # five moves: at most 0.5 * 15 + 1.5 = 9
+
+
+def test_a_utility_to_stay_above() -> None:
+    """The same world told the other way round: at least 15 steps without a move."""
+    last = played(Line(limit=15.0, utility=True), 60)[-25:].mean(axis=0)
+    assert last[1] >= 14.9 and last[0] > 6.5
+
+
+def test_an_early_end_is_worth_nothing_more() -> None:
+    """Where reaching the edge ends the episode, it is better to stay just before it."""
+    last = played(Line(limit=20.0, ends=True), 60)[-10:].mean(axis=0)
+    assert last[0] > 11.0
+
+
+def test_masked_actions_are_never_played() -> None:
+    last = played(Line(limit=15.0, walled=True), 40)[-10:].mean(axis=0)  # the world asserts it
+    assert last[0] > 13.0
+
+
+def test_two_limits_at_once() -> None:
+    last = played(Shop(5.0, 8.0), 80)[-30:].mean(axis=0)
+    assert last[1] <= 5.2 and last[2] <= 8.2 and last[0] >= 10.5
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.3])
+def test_numbers_go_through_counts(slip: float) -> None:
+    loose, tight = (played(Ring(5, limit, slip=slip), 200)[-100:].mean(axis=0) for limit in (12.0, 5.0))
+    assert loose[0] > 5.0 and tight[1] <= 5.1 and 2.0 < tight[0] <= loose[0] + 0.5
+
+
+def test_numbers_with_ends() -> None:
+    last = played(Ring(5, 12.0, ends=True), 60)[-20:].mean(axis=0)
+    assert last[0] == 1.0
+
+
+def test_what_the_observation_hides_is_paid_all_the_same() -> None:
+    """The model cannot know the cost; the long-run average meets the limit nevertheless."""
+    totals = played(Hidden(limit=6.0), 400)
+    assert totals[100:, 1].mean() <= 6.2 and totals[-150:, 1].mean() <= 6.2
+    assert totals[-150:, 0].mean() > 6.0
+
+
+WORLDS: dict[str, Any] = {
+    "vectors": lambda: Line(5.0, ends=True), "masks": lambda: Line(5.0, walled=True), "numbers": lambda: Ring(6, 5.0, slip=0.2)
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make_world", WORLDS.values(), ids=WORLDS)
+def test_a_restored_mind_goes_on_bit_for_bit(make_world: Any) -> None:
+    world = make_world()
+    first, second = make(world.spec, 3), make(world.spec, 3)
+    np.testing.assert_array_equal(play(first, world, 23), play(second, world, 23))
+    third = make(world.spec, 3)
+    third.restore({name: value.copy() for name, value in first.arrays().items()})
+    for mind in (second, third):
+        mind_world = make_world()
+        np.testing.assert_array_equal(play(mind, mind_world, 15, seed=5), play(_again(first, world), make_world(), 15, seed=5))
+    assert third.describe() == second.describe() and third.replans == second.replans
+    for name, value in second.arrays().items():
+        np.testing.assert_array_equal(third.arrays()[name], value)
+
+
+def _again(mind: Any, world: World) -> Any:
+    copy = make(world.spec, 3)
+    copy.restore(mind.arrays())
+    return copy
+
+
+def test_before_anything_is_restored_or_learned() -> None:
+    spec = Line(5.0).spec
+    mind, copy = make(spec, 0), make(spec, 0)
+    mind.ready()
+    assert mind.replans == 0 and mind.dual.tolist() == [0.0] and "nothing" in mind.describe()[0]
+    copy.restore(mind.arrays())
+    np.testing.assert_array_equal(copy.chances(0, np.zeros(1)), np.full(3, 1 / 3))
+    np.testing.assert_array_equal(copy.chances(0, np.zeros(1), np.array([True, False, True])), [0.5, 0.0, 0.5])
+
+
+def test_what_is_refused() -> None:
+    spec = Line(5.0).spec
+    with pytest.raises(InputError, match="unknown option of soft-cells 'state'; did you mean 'states'"):
+        make(spec, 0, state=5)
+    for name, value in (("states", 1), ("transitions", 0), ("margin", 1.0), ("margin", "much")):
+        with pytest.raises(InputError, match=name):
+            make(spec, 0, **{name: value})
+    mind = make(Ring(5, 5.0).spec, 0)
+    play(mind, Ring(5, 5.0), 3)
+    with pytest.raises(InputError, match="soft-cells"):
+        make(spec, 0).restore(mind.arrays())
+
+
+def test_every_choice_is_told() -> None:
+    mind = make(Line(5.0).spec, 0)
+    play(mind, Line(5.0), 5)
+    text = "\n".join(mind.describe())
+    for word in ("range of reward", "range of moves", "found from data", "scaling", "Fourier", "prototypes", "noise",
+                 "at most 5", "price", "worth 0", "budget", "MB"):  # fmt: skip
+        assert word in text, word
+
+
+def test_rewards_outside_a_given_range_widen_it() -> None:
+    spec = WorldSpec(20, 3, 0, 1, np.array([5.0]), True, ("moves",), (0.0, 0.1), ((0.0, 0.5),))
+    mind = make(spec, 0)
+    play(mind, Line(5.0), 5)
+    assert mind.record.high[0] > 0.1 and mind.record.low[1] == -1.0
+
+
+@pytest.mark.parametrize(("kind", "options"), [("vectors", {"states": 60, "transitions": 300}), ("numbers", {"states": 4})])
+def test_memory_is_bounded(kind: str, options: dict[str, int]) -> None:
+    world: Any = Line(5.0) if kind == "vectors" else Ring(50, 5.0)
+    mind = make(world.spec, 0, **options)
+    play(mind, world, 3)  # compiled
+    mind = make(world.spec, 0, **options)
+    bound = mind.memory_bound()
+    tracemalloc.start()
+    play(mind, world, 120)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    planner = mind.planner
+    assert planner is not None
+    outside = sum(array.nbytes for array in planner.rows)  # made by compiled code, which is not traced
+    assert peak + outside <= bound and planner.model.n <= options["states"] + 1
+    assert sum(array.nbytes for array in mind.arrays().values()) <= bound
+
+
+def test_mountain_car_finds_its_flag() -> None:
+    """Gymnasium's own world and its raw reward: -1 a step until the flag is reached."""
+    env = gymnasium.make("MountainCar-v0").unwrapped
+    spec = WorldSpec(200, 3, 0, 2, np.array([90.0]), True, ("pushes",))
+    mind, random, returns = make(spec, 0), np.random.default_rng(0), []
+    for k in range(70):
+        mind.ready()
+        observations, actions, ended = [env.reset(seed=k)[0]], [], False
+        while len(actions) < 200 and not ended:
+            chances = mind.chances(len(actions), observations[-1])
+            actions.append(int(random.choice(3, p=chances)))
+            observation, _, ended, _, _ = env.step(actions[-1])
+            observations.append(observation)
+        pushes = (np.array(actions) != 1).astype(float)[:, None]
+        mind.learn(Played(np.array(observations), np.array(actions), -np.ones(len(actions)), pushes, ended))
+        returns.append((-len(actions), pushes.sum()))
+    last = np.mean(returns[-25:], axis=0)
+    assert last[0] > -150.0 and last[1] <= 95.0
