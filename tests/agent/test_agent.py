@@ -80,8 +80,8 @@ def test_the_schedule_without_an_end_changes_its_constants_with_the_episodes():
     a = agent(episodes=None, beta=None, preset="practical")
     a.learn(3, progress_bar=False)
     early = a.learner.constants["zeta"], a.learner.constants["xi"]
-    a.rewards = [0.0] * 5000
-    a._one(a.world)
+    a.mind.learned = 5000
+    a.learn(1, progress_bar=False)
     late = a.learner.constants["zeta"], a.learner.constants["xi"]
     assert late != early
 
@@ -140,14 +140,17 @@ def test_callbacks_start_episode_end_and_stop():
 def test_early_ends_count_as_an_absorbing_state():
     a = agent(Drift(ends=True), episodes=80).learn(80, progress_bar=False)
     assert min(a.lengths) < 6
+    strict = agent(Drift(ends=True), reward_range=(0.0001, 1.0), episodes=80, outside="error")
     with pytest.raises(nr.NoRegretError, match="ended early, and 0 lies outside reward_range"):
+        strict.learn(80, progress_bar=False)
+    with pytest.warns(UserWarning, match="ended early, and 0 lies outside"):
         agent(Drift(ends=True), reward_range=(0.0001, 1.0), episodes=80).learn(80, progress_bar=False)
 
 
 @pytest.mark.parametrize(
     ("env", "options", "text"),
     [
-        (Drift(fault="reward"), {}, "step 2: reward is 1.7; expected 0 to 1"),
+        (Drift(fault="reward"), {"outside": "error"}, "step 2: reward is 1.7; expected 0 to 1"),
         (Drift(fault="nan"), {"utility": lambda *_: 0.5, "reward_range": (0, 1)}, "is nan"),
         (Drift(fault="utility"), {"utility": "cost"}, "step 2: info has no 'cost'"),
         (Drift(length=9), {}, "step 5: the episode goes on after the horizon 6"),
@@ -252,7 +255,7 @@ def test_adequacy_tells_poor_features_from_good_ones():
 def test_what_is_refused_at_construction():
     box = Drift()
     cases = [
-        (lambda: nr.Agent(box, limit=1.0, horizon=6), "features is None"),
+        (lambda: nr.Agent(box, "primal-dual-lsvi", limit=1.0, horizon=6), "features is None"),
         (lambda: nr.Agent(box, features=FEATURES, limit=1.0), "horizon is None"),
         (lambda: nr.Agent(box, features=FEATURES, horizon=6), "neither given"),
         (lambda: nr.Agent(3, limit=1.0), "env is 3"),

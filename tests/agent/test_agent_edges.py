@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 import noregret as nr
 import noregret.agent.agent
+import noregret.agent.regression
 from noregret._system.interrupts import held
 from noregret.features import Lifted, Table, one_hot
 from noregret.learners import continuous
@@ -37,7 +38,7 @@ class Line(gymnasium.Env):
 
 
 def agent(env=None, **options):
-    return nr.Agent(env or Line(), **({"limit": 2.0, "horizon": 5} | options))
+    return nr.Agent(env or Line(), **({"limit": 2.0, "horizon": 5, "learner": "primal-dual-lsvi"} | options))
 
 
 def learned(n, *args, **options):
@@ -54,12 +55,15 @@ def same(one, two):
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------
 
 
+WATCHED = {module.__file__ for module in (noregret.agent.agent, noregret.agent.regression, continuous)}
+
+
 def interrupt_at(line, work):
     """Do ``work`` with a Ctrl-C when the given line of the agent's and the learner's own code comes; whether it came."""
     before, left = sys.gettrace(), [line]
 
     def trace(frame, event, _):
-        if frame.f_code.co_filename not in (noregret.agent.agent.__file__, continuous.__file__):
+        if frame.f_code.co_filename not in WATCHED:
             return None
         if event == "line":
             left[0] -= 1
@@ -84,7 +88,7 @@ def test_ctrl_c_at_any_line_loses_and_doubles_nothing(replan):
     while True:
         line += 1
         broken = learned(3, episodes=6, replan=replan)
-        came = interrupt_at(line, lambda: broken._one(broken.world))  # noqa: B023
+        came = interrupt_at(line, lambda: broken._round(broken.world, 1))  # noqa: B023
         counted.add(broken.episodes)
         same(whole, broken.learn(6 - broken.episodes, progress_bar=False))
         if not came:

@@ -184,14 +184,14 @@ def test_what_is_refused():
         (lambda: good.to_unit(3, -0.5, [0.0, 0.0]), "step 3: cost has shape (2,)"),
         (lambda: World(Walk("cost"), good, utility="costs"), "did you mean 'cost'"),
         (lambda: World(Walk("cost"), good, overrun="maybe"), "unknown overrun"),
-        (lambda: World(gymnasium.make("Pendulum-v1"), good), "expected Discrete actions"),
+        (lambda: World(gymnasium.make("Pendulum-v1"), good), "expected actions=5 for a grid"),
         (lambda: one_step(World(Walk("none"), good)), "step 1: the environment shows no utility"),
         (
             lambda: (lambda w: (w.reset(0), w.step(1, 0)))(World(Walk("late"), good, utility="cost")),
             "step 1: info has no 'cost'",
         ),
         (lambda: make_env(3), "problem is 3"),
-        (lambda: box._plain({"a": 1}), "FlattenObservation"),
+        (lambda: box.see(0, {"a": 1}), "FlattenObservation"),
     ]
     for make, text in cases:
         with pytest.raises(nr.NoRegretError) as caught:

@@ -1,116 +1,76 @@
-"""The object a user holds: an environment, features and a learner, with learn, predict, evaluate, save and load.
+"""The object a user holds: an environment and a mind that learns, with learn, act and tell, predict, evaluate, save and load.
 
-    agent = nr.Agent(env, features=..., limit=2.0, reward_range=(-1, 0), episodes=2000)
-    agent.learn(2000)
-    print(agent.evaluate(100))
+    agent = nr.Agent("MountainCar-v0", limit=90, utility=lambda x, action, y, reward, info: float(action != 1))
+    agent.learn(200)
+    print(agent.summary(), agent.evaluate(100), sep="\\n")
     action = agent.predict(observation, step=0)
 
 Episode k resets the environment with a seed made from (seed, k) and draws its actions from another, so learning K episodes
-and K more is learning 2K, bit for bit, if the total is given as ``episodes`` or left out: then constants that depend on K are
-those of the next power of two, at least 1024 (a schedule without an end).
+and K more is learning 2K, bit for bit. With features that are given this holds if the total is given as ``episodes`` or left out:
+then constants that depend on K are those of the next power of two, at least 1024 (a schedule without an end).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret import DEFAULT_LEARNER, learners
 from noregret._system.interrupts import held
 from noregret._system.progress import bar
-from noregret.agent import adequacy
+from noregret.agent import adequacy, choice
 from noregret.agent import files as agent_files
-from noregret.agent.episodes import Episode, play
-from noregret.errors import InputError, unknown_name
-from noregret.features import OneHot, Transformer
-from noregret.gym import LinearEnv, Objectives, TabularEnv, World
-from noregret.gym.environments import as_environment, features_for, horizon_of
-from noregret.gym.world import plain
-from noregret.kernels.world import draw_action
-from noregret.learners.vectors import ContinuousLearner
-from noregret.metrics import Interval, mean_interval
+from noregret.agent.episodes import draw, play, seeds, totals
+from noregret.agent.flights import Flights
+from noregret.agent.ranges import Ranges
+from noregret.agent.records import Callback, Evaluation, Function, Record
+from noregret.agent.regression import Regression
+from noregret.agent.watching import Watched
+from noregret.errors import InputError
+from noregret.gym import Objectives, World
+from noregret.gym.environments import as_environment, features_for, horizon_of, time_limit, world_of
+from noregret.gym.spaces import Actions, Observations, check_mask, plain
+from noregret.learners.minds import Mind, Played
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
-from noregret.problems.continuous import ContinuousSpec
 from noregret.results import History
 from noregret.store.identity import decode, encode
 
-#: Without a total, constants are at first those of this many episodes.
-FIRST_TOTAL = 1024
 #: Observations kept to recognise the feature map by.
 PROBES = 16
-#: Arguments that say how an environment is read, which are not saved.
-WORLD = ("utility", "reward_weights", "utility_weights", "overrun")
+#: The progress bar and the summary tell means of so many episodes.
+RECENT, SUMMED = 20, 100
 
 
-class Record(NamedTuple):
-    """What the agent earned in one episode that it learned from, in raw units."""
-
-    episode: int
-    reward: float
-    values: Array
-    length: int
-
-
-class Callback:
-    """What :meth:`Agent.learn` calls while it learns. A plain function serves as ``on_episode`` alone."""
-
-    def on_start(self, agent: Agent) -> None:
-        """Called before the first episode of a call to learn."""
-
-    def on_episode(self, agent: Agent, record: Record) -> bool | None:
-        """Called after each episode; return False to stop learning."""
-
-    def on_end(self, agent: Agent) -> None:
-        """Called after the last episode, also when learning was stopped or failed."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Means of raw totals over fresh episodes, with 95% intervals (low, mean, high); of one episode the ends are nan."""
-
-    episodes: int
-    reward: tuple[float, float, float]
-    values: tuple[tuple[float, float, float], ...]
-    limits: tuple[float, ...]
-    names: tuple[str, ...]
-    costs: bool
-    satisfied: tuple[bool, ...]  # whether the mean meets its limit
-    rewards: Array  # (n,)
-    totals: Array  # (n,m)
-
-    def __str__(self) -> str:
-        """The means with their intervals and whether each constraint is met, in a few lines."""
-        lines = [f"reward {self.reward[1]:.4g} [{self.reward[0]:.4g}, {self.reward[2]:.4g}] over {self.episodes} episodes"]
-        for name, (low, mean, high), limit, good in zip(self.names, self.values, self.limits, self.satisfied, strict=True):
-            sense = "at most" if self.costs else "at least"
-            lines.append(f"{name} {mean:.4g} [{low:.4g}, {high:.4g}], {sense} {limit:.4g}: {'met' if good else 'not met'}")
-        return "\n".join(lines)
-
-
-class Agent:
+class Agent(Flights, Watched):
     """Learns to act in an environment under a constraint on a long-run total.
 
-    Action masks (``info["action_mask"]``) are not looked at: every action may be drawn at every state.
+    With nothing but an environment, a limit and a cost, features and ranges are found from data (the mind ``soft-cells``). With
+    ``features`` or ``learner`` given, and on problems of noregret, a learner of the paper works on these features. Actions that
+    a mask forbids (``info["action_mask"]`` or ``env.action_masks()``) are not taken. Problems of noregret say themselves what
+    such an action does, so there masks are not looked at.
 
     Args:
-        env: a Gymnasium environment or its id, or a problem of noregret.
-        learner: "primal-dual-lsvi" or "lsvi-ucb".
-        features: a feature map, or a scikit-learn transformer. A transformer that is not fitted is fitted on random play. None
-            takes a problem's own features, or one-hot features for Discrete observations.
+        env: a Gymnasium environment or its id, several side by side (``gymnasium.vector``), or a problem of noregret.
+        learner: "soft-cells", "primal-dual-lsvi" or "lsvi-ucb"; None lets ``features`` decide.
+        features: "auto"; or a feature map, or a scikit-learn transformer, which is fitted on random play if it is not yet. None
+            takes a problem's own features, and "auto" elsewhere.
         threshold: the least raw total of each utility. A problem brings its own.
         limit: the most raw total of each cost, in place of ``threshold``.
-        episodes: how many will be learned in all (more are refused), or None for a schedule without an end.
+        episodes: how many will be learned in all (more are refused), or None for no end.
         horizon: H; None for that of the environment's time limit or of the problem.
         seed: determines everything random.
-        reward_range: (low, high) of raw rewards.
-        utility_range: (low, high) of raw utilities or costs, or one for each.
-        utility, reward_weights, utility_weights, overrun: see :mod:`noregret.gym.world`.
+        reward_range: (low, high) of raw rewards; None to find it from data, or (0, 1) with given features.
+        utility_range: (low, high) of raw utilities or costs, or one for each; None as for ``reward_range``.
+        outside: what becomes of a number outside its range: "widen" the range, "clip" the number, or "error". None widens where
+            ranges can be found from data, and clips with given features.
+        actions: for a Box of actions, how many points each dimension has on a grid, or the list of actions.
+        utility, reward_weights, utility_weights: see :mod:`noregret.gym.world`.
+        overrun: "error" refuses an episode that goes on after the horizon, "cut" ends it there. None cuts where ``horizon`` is
+            given and features are found from data.
         constraint_names: one for each constraint.
         bound: on the norm of a transformer's features, where none is proven.
         preset, slater_gap, params: of the learner, e.g. ``replan="doubling"``, ``merge_tol=0.01``, ``beta=0.3``.
@@ -123,7 +83,7 @@ class Agent:
     def __init__(
         self,
         env: Any,
-        learner: str = DEFAULT_LEARNER,
+        learner: str | None = None,
         *,
         features: Any = None,
         threshold: ArrayLike | None = None,
@@ -131,56 +91,79 @@ class Agent:
         episodes: int | None = None,
         horizon: int | None = None,
         seed: int = 0,
-        reward_range: Sequence[float] = (0.0, 1.0),
-        utility_range: Any = (0.0, 1.0),
+        reward_range: Sequence[float] | None = None,
+        utility_range: Any = None,
+        outside: str | None = None,
+        actions: Any = None,
         utility: str | Callable[..., Any] | None = None,
         reward_weights: ArrayLike | None = None,
         utility_weights: ArrayLike | None = None,
-        overrun: str = "error",
+        overrun: str | None = None,
         constraint_names: Sequence[str] = (),
         bound: float | None = None,
-        preset: str = "practical",
+        preset: str | None = None,
         slater_gap: float | None = None,
         **params: Any,
     ) -> None:
         env = as_environment(env)
-        inner = getattr(env, "unwrapped", env)
-        if isinstance(inner, TabularEnv | LinearEnv):
-            horizon = horizon or inner.problem.horizon
+        options = params | {k: v for k, v in (("preset", preset), ("slater_gap", slater_gap)) if v is not None}
+        auto = choice.finds_features(env, features, learner, options)
+        if choice.is_problem(env):
+            problem = env.unwrapped.problem
+            horizon = horizon or problem.horizon
             if threshold is None and limit is None:
-                threshold, utility = inner.problem.b, utility or "utility"
-                constraint_names = constraint_names or inner.problem.constraint_names
+                threshold, utility = problem.b, utility or "utility"
+                constraint_names = constraint_names or problem.constraint_names
+        unit = None if auto else (0.0, 1.0)
         objectives = Objectives.make(
-            horizon_of(env, horizon), threshold=threshold, limit=limit, reward_range=reward_range, utility_range=utility_range,
-            names=constraint_names,
+            horizon_of(env, horizon), threshold=threshold, limit=limit, names=constraint_names,
+            reward_range=unit if reward_range is None else reward_range,
+            utility_range=unit if utility_range is None else utility_range,
         )  # fmt: skip
-        world = World(
-            env, objectives, utility=utility, reward_weights=reward_weights, utility_weights=utility_weights, overrun=overrun
-        )
+        if auto and (most := time_limit(env)) is not None and objectives.horizon > most:
+            raise InputError(f"horizon is {objectives.horizon}; expected at most {most}, the environment's time limit")
+        overrun = overrun or ("cut" if auto and horizon is not None else "error")
+        world = world_of(
+            env, objectives, utility=utility, reward_weights=reward_weights, utility_weights=utility_weights, overrun=overrun,
+            actions=actions,
+        )  # fmt: skip
+        world.masked = auto or not choice.is_problem(env)
         seed = integer("seed", seed, 0)
-        chosen = features_for(features, world, objectives.horizon, seed, bound)
-        options = {"preset": preset, "slater_gap": slater_gap, **params}
-        self._set_up(world, objectives, learner, chosen, episodes, seed, options)
+        ranges = Ranges(objectives, outside or ("widen" if auto else "clip"))
+        self._begin(world, objectives, episodes, seed, ranges)
+        if auto:
+            self._find(learner or choice.AUTO, choice.world_spec(world, objectives), options)
+        else:
+            chosen = features_for(features, world, objectives.horizon, seed, bound)
+            self._regress(learner, chosen, {"preset": "practical", "slater_gap": None, **options})
 
-    def _set_up(
-        self, world: World | None, objectives: Objectives, learner: str, features: Any, episodes: int | None, seed: int,
-        options: dict[str, Any],
-    ) -> None:  # fmt: skip
-        episodes = None if episodes is None else integer("episodes", episodes, 1)
-        options = decode(encode(options))  # plain numbers, or refused now rather than when saved
+    def _begin(self, world: World | None, objectives: Objectives, episodes: int | None, seed: int, ranges: Ranges) -> None:
+        """All but the mind, whose numbers come later."""
+        self.total = None if episodes is None else integer("episodes", episodes, 1)
+        self.world, self.objectives, self.seed, self.ranges = world, objectives, seed, ranges
+        self.actions = Actions(1) if world is None else world.actions
         self.starts = (0, 0) if world is None else world.starts
-        self.world, self.objectives, self.features, self.seed = world, objectives, features, seed
-        self.total, self.learner_name, self.options = episodes, learner, options
-        self.spec = ContinuousSpec(objectives.horizon, objectives.thresholds, features, objectives.names, objectives.absorbing)
-        made = learners.make(learner, self.spec, episodes=episodes or FIRST_TOTAL, **options)
-        assert isinstance(made, ContinuousLearner)
-        self.learner = made
         self.rewards: list[float] = []
         self.values: list[Array] = []
         self.duals: list[Array] = []
         self.lengths: list[int] = []
         self.probes: list[NDArray[Any]] = []
         self._predictions = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
+        self._prepare_flights()
+        self._saver: agent_files.Autosave | None = None
+
+    def _find(self, name: str, spec: Any, options: dict[str, Any]) -> None:
+        """Take a mind that finds its own features."""
+        self.learner_name, self.options, self.features, self.spec = name, decode(encode(options)), "auto", spec
+        self.mind: Mind = choice.find_mind(name, spec, self.seed, self.options)
+        self.learner: Any = self.mind
+
+    def _regress(self, name: str | None, features: Any, options: dict[str, Any]) -> None:
+        """Take a learner on given features."""
+        options = decode(encode(options))  # plain numbers, or refused now rather than when saved
+        made = choice.regression(name, self.objectives, features, self.total, self.ranges, options)
+        self.learner_name, self.options, self.features = made.learner.name, options, features
+        self.mind, self.learner, self.spec = made, made.learner, made.spec
 
     @property
     def episodes(self) -> int:
@@ -190,7 +173,7 @@ class Agent:
     @property
     def history(self) -> History:
         """The learning curve so far: rewards, utilities or costs, and dual of every episode learned from."""
-        o, shape = self.objectives, (-1, self.spec.n_constraints)
+        o, shape = self.objectives, (-1, len(self.objectives.limits))
         return History(
             self.learner_name, o.names, o.limits, o.costs, np.array(self.rewards), np.array(self.values).reshape(shape),
             np.array(self.duals).reshape(shape), np.array(self.lengths, dtype=np.int64),
@@ -200,7 +183,10 @@ class Agent:
         """What the agent is and how far it has come, in one line."""
         o = self.objectives
         asked = ", ".join(o.stated(">=", "<="))
-        return f"<Agent {self.learner_name}: {asked}; H={o.horizon} d={self.spec.dimension}, {self.episodes} episodes learned>"
+        return f"<Agent {self.learner_name}: {asked}; H={o.horizon} {self._size()}, {self.episodes} episodes learned>"
+
+    def _size(self) -> str:
+        return f"S={self.spec.n_states}" if getattr(self.spec, "n_states", 0) else f"d={self.spec.dimension}"
 
     # --- learning ------------------------------------------------------------------------------------------------------
 
@@ -208,6 +194,8 @@ class Agent:
         self, episodes: int, callback: Callback | Callable[[Agent, Record], Any] | None = None, progress_bar: bool = True
     ) -> Agent:
         """Learn from more episodes. An episode that fails is not counted and leaves the learner as it was.
+
+        Of several environments side by side each plays an episode with one plan, and all are learned from.
 
         Args:
             episodes: how many.
@@ -218,111 +206,138 @@ class Agent:
             InputError: more episodes than the agent was made for, or the environment broke a promise.
         """
         integer("episodes", episodes, 1)
-        if self.total is not None and self.episodes + episodes > self.total:
-            raise InputError(
-                f"episodes is {episodes}; expected at most {self.total - self.episodes}, what is left of the {self.total} that "
-                f"the agent was made for (leave episodes= out of Agent for no end)"
-            )
+        self._check_room(episodes)
         world = self._need_world("learn")
-        hooks = callback if isinstance(callback, Callback) else _Plain(callback)
+        hooks = callback if isinstance(callback, Callback) else Function(callback)
         hooks.on_start(self)
+        done, goes_on = 0, True
         try:
             with bar(episodes, None if progress_bar else False, self._notice()) as show:
-                for done in range(episodes):
-                    record = self._one(world)
-                    show(done + 1, f"reward {record.reward:.3g}")
-                    if hooks.on_episode(self, record) is False:
-                        break
+                while goes_on and done < episodes:
+                    for record in self._round(world, min(world.size, episodes - done)):
+                        done += 1
+                        show(done, self._recent())
+                        goes_on = hooks.on_episode(self, record) is not False and goes_on
         finally:
-            hooks.on_end(self)
+            try:
+                hooks.on_end(self)
+            finally:
+                self._autosave(end=True)
         return self
 
-    def _one(self, world: World) -> Record:
-        k = self.episodes
-        episode = play(world, self.learner, *_seeds(self.seed, 0, k, self.objectives.horizon))
-        with held():  # learned from and counted, or neither
-            self.learner.observe_rows(episode.rows, episode.actions, episode.observed)
-            self.rewards.append(episode.reward)
-            self.values.append(episode.values)
-            self.duals.append(self.learner.dual)
-            self.lengths.append(len(episode.actions))
-            if len(self.probes) < PROBES:
-                self.probes += [np.asarray(x) for x in episode.observations[: PROBES - len(self.probes)]]
-            self._retune()
-        return Record(k, episode.reward, episode.values, len(episode.actions))
+    def _check_room(self, episodes: int) -> None:
+        left = None if self.total is None else self.total - self.episodes
+        if left is not None and episodes > left:
+            raise InputError(
+                f"episodes is {episodes}; expected at most {left}, what is left of the {self.total} that "
+                f"the agent was made for (leave episodes= out of Agent for no end)"
+            )
 
-    def _retune(self) -> None:
-        """Without a total, take the constants of the next power of two episodes, before anything plans with the old ones."""
-        K = max(FIRST_TOTAL, 1 << self.episodes.bit_length())
-        if self.total is None and K != self.learner.episodes:
-            self.learner.retune(K)
+    def _round(self, world: World, n: int) -> list[Record]:
+        """Play n episodes side by side and learn from them, each wholly or not at all."""
+        first, H = self._next, self.objectives.horizon
+        draws = [seeds(self.seed, 0, first + i, H) for i in range(n)]
+        return [self._take(first + i, played) for i, played in enumerate(play(world, self.mind, draws))]
+
+    def _take(self, number: int, played: Played) -> Record:
+        """Learn from an episode and count it."""
+        fitted = self.ranges.fit(played)
+        reward, values = totals(played)
+        record = Record(self.episodes, reward, values, len(played.actions))
+        with held():  # learned from and counted, or neither
+            self.mind.learn(fitted)
+            self.rewards.append(reward)
+            self.values.append(values)
+            self.duals.append(np.array(self.mind.dual))
+            self.lengths.append(len(played.actions))
+            if len(self.probes) < PROBES:
+                self.probes += list(played.observations[: PROBES - len(self.probes)])
+            self._watch(played)
+            self._next = max(self._next, number + 1)
+        self._autosave()
+        return record
 
     # --- acting --------------------------------------------------------------------------------------------------------
 
-    def predict(self, obs: Any, step: int, deterministic: bool = False) -> int:
+    def predict(self, obs: Any, step: int, deterministic: bool = False, mask: Any = None) -> Any:
         """Choose an action for an observation.
 
         Args:
             obs: as the environment gives it.
             step: 0..H-1, how many actions of the episode were taken before.
             deterministic: take the likeliest action; if not, one is drawn from the policy.
+            mask: which actions can be taken; None for all.
 
         Returns:
             The action, as the environment takes it.
         """
         integer("step", step, 0, self.objectives.horizon - 1)
-        policy = self.probabilities(obs, step)
-        a = policy.argmax() if deterministic else draw_action(policy[None, None], 0, 0, self._predictions.random())
-        return int(a) + self.starts[1]
+        policy = self.probabilities(obs, step, mask)
+        return self.actions.to_env(draw(policy, self._predictions.random(), deterministic))
 
-    def probabilities(self, obs: Any, step: int) -> Array:
+    def probabilities(self, obs: Any, step: int, mask: Any = None) -> Array:
         """Compute the probabilities (A,) of all actions at an observation, in the order of the environment's actions."""
-        rows = self.learner.encode(step, plain(obs, self.starts[0]))
-        return np.asarray(self.learner.current().chances(step, rows[None])[0])
+        if not self.in_flight:
+            self.mind.ready()
+        read = self.actions.mask(mask, step)
+        check_mask(read, step)
+        return self.mind.chances(step, self.see(step, obs), read)
+
+    def see(self, step: int, obs: Any) -> NDArray[Any]:
+        """Give an observation as the mind sees it."""
+        if self.world is not None:
+            return self.world.see(step, obs)
+        if isinstance(self.mind, Regression):
+            return plain(obs, self.starts[0])
+        return Observations(self.spec.n_states, self.spec.dimension, self.starts[0])(step, obs)
 
     def evaluate(self, episodes: int = 100, deterministic: bool = False) -> Evaluation:
         """Play fresh episodes with the current policy and learn nothing; ``deterministic`` takes the likeliest actions."""
-        integer("episodes", episodes, 1)
-        played = self._fresh(episodes, 1, deterministic)
-        rewards, totals = np.array([e.reward for e in played]), np.array([e.values for e in played])
-        r, v = mean_interval(rewards), mean_interval(totals)
-        if episodes == 1:  # one episode says nothing of the spread
-            r, v = (Interval(i.mean, np.full_like(i.mean, np.nan), np.full_like(i.mean, np.nan)) for i in (r, v))
-        return Evaluation(
-            episodes=episodes, reward=(float(r.low), float(r.mean), float(r.high)),
-            values=tuple((float(a), float(b), float(c)) for a, b, c in zip(v.low, v.mean, v.high, strict=True)),
-            limits=self.objectives.limits, names=self.objectives.names, costs=self.objectives.costs,
-            satisfied=tuple(bool(x) for x in self.objectives.meets(v.mean)), rewards=rewards, totals=totals,
-        )  # fmt: skip
+        played = [totals(each) for each in self._fresh(integer("episodes", episodes, 1), 1, deterministic)]
+        return Evaluation.of(self.objectives, np.array([r for r, _ in played]), np.array([v for _, v in played]))
 
     def adequacy(self, episodes: int = 200) -> adequacy.Adequacy:
-        """Judge by fresh episodes whether the features are good enough; see :mod:`noregret.agent.adequacy`."""
-        return adequacy.assess(self.learner, self._fresh(integer("episodes", episodes, 1), 2, False))
+        """Judge by fresh episodes whether given features are good enough; see :mod:`noregret.agent.adequacy`."""
+        if not isinstance(self.mind, Regression):
+            raise InputError(f"adequacy is for features that were given; expected none of {self.learner_name}, see summary()")
+        mind = self.mind
+        return adequacy.assess(mind.learner, [mind.encoded(self.ranges.fit(e)) for e in self._fresh(episodes, 2, False)])
 
-    def _fresh(self, n: int, purpose: int, deterministic: bool) -> list[Episode]:
+    def _fresh(self, n: int, purpose: int, deterministic: bool) -> list[Played]:
         world, H = self._need_world("evaluate"), self.objectives.horizon
-        return [play(world, self.learner, *_seeds(self.seed, purpose, i, H), deterministic) for i in range(n)]
+        draws = [seeds(self.seed, purpose, i, H) for i in range(integer("episodes", n, 1))]
+        rounds = (draws[i : i + world.size] for i in range(0, n, world.size))
+        return [played for each in rounds for played in play(world, self.mind, each, deterministic)]
 
     def summary(self) -> str:
-        """Say what the agent is and how far it has come, in a few lines."""
-        o, n = self.objectives, min(100, self.episodes)
+        """Say what the agent is, every choice that was made for it, and how far it has come."""
+        o, n = self.objectives, min(SUMMED, self.episodes)
         total = "no end" if self.total is None else str(self.total)
+        preset = f" ({self.learner.preset})" if isinstance(self.mind, Regression) else ""
         lines = [
-            f"{self.learner_name} ({self.learner.preset}), H={o.horizon} A={self.spec.n_actions} d={self.spec.dimension}",
-            f"features: {self.features.describe()}",
+            f"{self.learner_name}{preset}, H={o.horizon} A={self.actions.n} {self._size()}",
             f"constraint: {'; '.join(o.stated())}",
-            f"episodes: {self.episodes} of {total}; plans: {self.learner.replans}; "
-            f"dual: {np.round(self.learner.dual, 4).tolist()}",
-            f"states kept: at most {int(self.learner.kept.max())} a step; {self._notice()}",
+            *self.mind.describe(),
+            f"after an early end every missing step counts as a raw reward of 0 and a raw {o.word} of 0",
+            f"episodes: {self.episodes} of {total}; plans: {self.mind.replans}; dual: {np.round(self.mind.dual, 4).tolist()}",
+            self._notice(),
         ]
         if n:
             recent = np.mean(self.values[-n:], axis=0)
             lines.append(f"last {n} episodes: reward {np.mean(self.rewards[-n:]):.4g}, {np.round(recent, 4).tolist()}")
         return "\n".join(lines)
 
+    def _recent(self) -> str:
+        """Means of the last episodes, for the progress bar."""
+        o = self.objectives
+        means = np.mean(self.values[-RECENT:], axis=0)
+        said = [f"{name} {mean:.3g} of {limit:g}" for name, mean, limit in zip(o.names, means, o.limits, strict=True)]
+        return ", ".join([f"reward {np.mean(self.rewards[-RECENT:]):.4g}", *said])
+
     def _notice(self) -> str:
-        until = f" until episode {self.learner.episodes}" if self.total is None else ""
-        return f"this run will need at most {self.learner.memory_bound() / 1e9:.2g} GB{until}"
+        until = isinstance(self.mind, Regression) and self.total is None
+        when = f" until episode {self.learner.episodes}" if until else ""
+        return f"this run will need at most {self.mind.memory_bound() / 1e9:.2g} GB{when}"
 
     def _need_world(self, what: str) -> World:
         if self.world is None:
@@ -335,6 +350,21 @@ class Agent:
         """Write everything but the environment and the feature map to one .npz file; a failed write leaves the old file."""
         agent_files.write(path, self)
 
+    def autosave(self, path: str | os.PathLike[str] | None, every: int | None = None, seconds: float | None = None) -> Agent:
+        """Save the agent by itself from now on while it learns or is told, and when a call to :meth:`learn` ends in any way.
+
+        Args:
+            path: the file, which is replaced as a whole; None stops it.
+            every: after so many episodes.
+            seconds: after so much time; 30 s where neither is given.
+        """
+        self._saver = None if path is None else agent_files.Autosave(path, every, seconds)
+        return self
+
+    def _autosave(self, end: bool = False) -> None:
+        if self._saver is not None:
+            self._saver.look(self, end)
+
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, features: Any = None, env: Any = None, **world: Any) -> Agent:
         """Read an agent from a file that :meth:`save` wrote.
@@ -342,56 +372,13 @@ class Agent:
         Args:
             path: what :meth:`save` wrote.
             features: the feature map that the agent was made with; it is verified on observations stored in the file. None
-                where it was one-hot.
+                where it was one-hot or found from data.
             env: the environment, to learn on or evaluate; not needed to predict.
-            world: ``utility``, ``reward_weights``, ``utility_weights``, ``overrun`` as at construction.
+            world: ``utility``, ``reward_weights``, ``utility_weights``, ``overrun``, ``actions`` as at construction.
 
         Raises:
             InputError: the feature map or the environment is not the one that the agent was made with.
             FileError: the file cannot be read.
         """
-        for key in world:
-            if key not in WORLD:
-                raise unknown_name("argument of Agent.load", key, ("env", "features", *WORLD))
-        meta, arrays = agent_files.read(path)
-        with agent_files.explained(path):
-            objectives = Objectives.from_plain(meta["objectives"])
-            if features is None and meta["one_hot"]:
-                features = OneHot(*meta["one_hot"])
-            if hasattr(features, "transform"):
-                probe = arrays["probes"] if len(arrays["probes"]) else None
-                features = Transformer(features, n_actions=meta["n_actions"], bound=meta["bound"], probe=probe)
-        if features is None or not hasattr(features, "encode"):
-            raise InputError(f"features is {features!r}; expected the feature map the agent was made with ({meta['features']})")
-        agent = cls.__new__(cls)
-        there = None
-        if env is not None:
-            env = as_environment(env)
-            if isinstance(getattr(env, "unwrapped", env), TabularEnv | LinearEnv) and not objectives.costs:
-                world.setdefault("utility", "utility")
-            there = World(env, objectives, **world)
-            agent_files.check_world(there, meta)
-        agent_files.check_room(path, objectives.horizon, features, arrays)
-        with agent_files.explained(path):
-            agent._set_up(there, objectives, meta["learner"], features, meta["episodes"], meta["seed"], meta["options"])
-            agent_files.fill(agent, meta, arrays)
-            agent._retune()
-        return agent
-
-
-class _Plain(Callback):
-    """A function as a callback."""
-
-    def __init__(self, function: Callable[[Agent, Record], Any] | None) -> None:
-        if function is not None and not callable(function):
-            raise InputError(f"callback is {function!r}; expected a function or a noregret.agent.agent.Callback")
-        self.function = function
-
-    def on_episode(self, agent: Agent, record: Record) -> bool | None:
-        return None if self.function is None else self.function(agent, record)
-
-
-def _seeds(seed: int, purpose: int, k: int, H: int) -> tuple[int, Array]:
-    """The environment's seed of episode k, and the uniforms that draw its actions; learning, evaluation, adequacy differ."""
-    world, own = (np.random.SeedSequence(seed, spawn_key=(purpose, k, i)) for i in (0, 1))
-    return int(world.generate_state(1)[0]) & 0x7FFFFFFF, np.random.default_rng(own).random(H)
+        made: Agent = agent_files.load(cls, path, features, env, world)
+        return made

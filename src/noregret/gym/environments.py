@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from noregret.errors import InputError, shown
-from noregret.features import OneHot, Table, Transformer
+import numpy as np
+
+from noregret._system.text import value
+from noregret.errors import InputError, shown, unknown_name
+from noregret.features import Fourier, OneHot, Table, TileCoding, Transformer
 from noregret.features.transformer import is_fitted
+from noregret.gym.objectives import Objectives
 from noregret.gym.problems import LinearEnv, TabularEnv, make_env
-from noregret.gym.world import World, is_discrete, sample_states
+from noregret.gym.spaces import Actions, is_discrete, is_vector, spaces_of
+from noregret.gym.vector import VectorWorld, one_of
+from noregret.gym.world import World, sample_states
 from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import integer
 from noregret.problems.continuous import is_feature_map
 from noregret.problems.linear_continuous import LinearCMDP
+
+
+#: Features that have a name, and their parameters.
+NAMED: dict[str, tuple[str, ...]] = {"auto": (), "one-hot": (), "fourier": ("order",), "tiles": ("tiles", "tilings")}
 
 
 def as_environment(env: Any) -> Any:
@@ -26,10 +36,18 @@ def as_environment(env: Any) -> Any:
     if isinstance(env, str):
         import gymnasium
 
-        return gymnasium.make(env)
+        try:
+            return gymnasium.make(env)
+        except (gymnasium.error.Error, ImportError) as error:
+            raise InputError(f"env is {env!r}; Gymnasium cannot make it: {' '.join(str(error).split())}") from None
     if not (hasattr(env, "reset") and hasattr(env, "step") and hasattr(env, "action_space")):
         raise InputError(f"env is {env!r}; expected a Gymnasium environment, its id, or a problem")
     return env
+
+
+def world_of(env: Any, objectives: Objectives, **options: Any) -> World:
+    """Make the world of an environment, or of several side by side; the options are those of World."""
+    return (VectorWorld if is_vector(env) else World)(env, objectives, **options)
 
 
 def horizon_of(env: Any, horizon: int | None) -> int:
@@ -39,15 +57,24 @@ def horizon_of(env: Any, horizon: int | None) -> int:
         InputError: there is neither, or H is not a whole number of at least 1.
     """
     if horizon is None:
-        horizon = getattr(getattr(env, "spec", None), "max_episode_steps", None)
-        layer = env
-        while layer is not None:  # a TimeLimit put on by hand is not in the spec
-            limit = getattr(layer, "_max_episode_steps", None)
-            horizon = limit if limit is not None else horizon
-            layer = layer.__dict__.get("env")
+        horizon = time_limit(env)
     if horizon is None:
         raise InputError("horizon is None and the environment has no time limit; expected horizon=, the steps of an episode")
     return integer("horizon", horizon, 1)
+
+
+def time_limit(env: Any) -> int | None:
+    """Find after how many steps an environment cuts an episode; None where it does not say so."""
+    found = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    if is_vector(env):
+        with one_of(env) as single:
+            return found if single is None else time_limit(single)
+    layer = env
+    while layer is not None:  # a TimeLimit put on by hand is not in the spec
+        limit = getattr(layer, "_max_episode_steps", None)
+        found = limit if limit is not None else found
+        layer = layer.__dict__.get("env")
+    return found
 
 
 def features_for(features: Any, world: World, horizon: int, seed: int, bound: float | None) -> Any:
@@ -67,22 +94,26 @@ def features_for(features: Any, world: World, horizon: int, seed: int, bound: fl
     Raises:
         InputError: ``features`` cannot serve, or None is given and nothing can be chosen.
     """
-    env, A = world.env, world.n_actions
+    env, A, space = world.env, world.n_actions, world.observation_space
     if features is None:
         inner = getattr(env, "unwrapped", env)
         if isinstance(inner, LinearEnv):
             return inner.problem.features
         if isinstance(inner, TabularEnv) and inner.problem.features is not None:
             return Table(inner.problem.features)
-        if is_discrete(env.observation_space):
-            return OneHot(int(env.observation_space.n), A)
+        if is_discrete(space):
+            return OneHot(int(space.n), A)
         raise InputError(
-            f"features is None; observations of {env.observation_space} need a feature map, e.g. noregret.features.Fourier, "
+            f"features is None; observations of {space} need a feature map, e.g. noregret.features.Fourier, "
             f"TileCoding, or a scikit-learn transformer such as RBFSampler"
         )
     if hasattr(features, "transform"):
         fitted = is_fitted(features)
         known = fitted and hasattr(features, "n_features_in_")
+        if not known and (world.size > 1 or world.actions.table is not None):
+            raise InputError(
+                "features is a transformer that was not fitted; expected one that is, or a single env with Discrete actions"
+            )
         seen = None if known else sample_states(env, seed=seed, steps=horizon)
         features = Transformer(
             features, n_actions=A, sample=None if fitted else seen, probe=seen if fitted else None, bound=bound
@@ -94,3 +125,38 @@ def features_for(features: Any, world: World, horizon: int, seed: int, bound: fl
     if features.n_actions != A:
         raise InputError(f"features are for {features.n_actions} actions; expected {A}, as the environment has")
     return features
+
+
+def named_features(text: str, env: Any, actions: Any = None) -> Any:
+    """Make the features that a text names: "auto", "one-hot", "fourier:order=3" or "tiles:tiles=8,tilings=8".
+
+    Args:
+        text: a name, and for some names parameters.
+        env: the environment; the box of its observations must have ends for the last two.
+        actions: of a Box of actions, the points of a grid in each dimension.
+
+    Raises:
+        InputError: the name or a parameter is unknown, or the environment is not of such a kind.
+    """
+    name, _, given = text.partition(":")
+    if name not in NAMED or (given and not NAMED[name]):
+        raise unknown_name("features", text, NAMED)
+    if name == "auto":
+        return "auto"
+    space, taken = spaces_of(env)
+    n = Actions.of(taken, actions).n
+    if name == "one-hot":
+        if not is_discrete(space):
+            raise InputError(f"features is 'one-hot' and observations are {space}; expected Discrete ones")
+        return OneHot(int(space.n), n)
+    options = {}
+    for pair in filter(None, given.split(",")):
+        key, _, number = pair.partition("=")
+        if key not in NAMED[name]:
+            raise unknown_name(f"parameter of features {name}", key, NAMED[name])
+        options[key] = integer(key, value(number), 0)
+    low, high = getattr(space, "low", None), getattr(space, "high", None)
+    if low is None or high is None or not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise InputError(f"features is {text!r} and observations are {space}; expected a Box with ends, or 'auto'")
+    made = {"fourier": Fourier, "tiles": TileCoding}[name]
+    return made(np.ravel(low), np.ravel(high), n_actions=n, **options)

@@ -3,11 +3,12 @@ r"""From the raw rewards and costs of an environment to numbers in [0,1], which 
 With a range [lo, hi] a reward or utility v becomes (v - lo)/(hi - lo). A cost c becomes 1 - (c - lo)/(hi - lo). Over H steps a
 threshold on the raw total, Σv ≥ threshold, becomes b = (threshold - H·lo)/(hi - lo). A limit Σc ≤ limit becomes b = H -
 (limit - H·lo)/(hi - lo). After an early end every missing step counts as a raw reward and a raw cost of 0; these zeros are
-mapped like all other numbers.
+mapped like all other numbers. Ranges may be None where a learner finds them from data; then nothing is mapped here.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -22,6 +23,8 @@ from noregret.problems.validation import Array, constraint_names, floats
 #: A value outside its range by at most this share of it is rounding.
 SLACK = 1e-6
 
+Range = tuple[float, float]
+
 
 @dataclass(frozen=True)
 class Objectives:
@@ -29,16 +32,16 @@ class Objectives:
 
     Args:
         horizon: H.
-        reward_range: (low, high) of raw rewards.
-        utility_ranges: (low, high) of each raw utility or cost.
+        reward_range: (low, high) of raw rewards; None if unknown.
+        utility_ranges: (low, high) of each raw utility or cost; None if unknown.
         limits: what each raw total is held to.
         costs: whether ``limits`` are limits from above on costs; if not, they are thresholds from below on utilities.
         names: one for each constraint.
     """
 
     horizon: int
-    reward_range: tuple[float, float]
-    utility_ranges: tuple[tuple[float, float], ...]
+    reward_range: Range | None
+    utility_ranges: tuple[Range, ...] | None
     limits: tuple[float, ...]
     costs: bool
     names: tuple[str, ...]
@@ -49,7 +52,7 @@ class Objectives:
         *,
         threshold: ArrayLike | None = None,
         limit: ArrayLike | None = None,
-        reward_range: Sequence[float] = (0.0, 1.0),
+        reward_range: Sequence[float] | None = (0.0, 1.0),
         utility_range: Any = (0.0, 1.0),
         names: Sequence[str] = (),
     ) -> Objectives:
@@ -59,8 +62,8 @@ class Objectives:
             horizon: H.
             threshold: the least raw total of each utility.
             limit: the most raw total of each cost.
-            reward_range: (low, high) of raw rewards.
-            utility_range: (low, high) of raw utilities or costs, one for all or one for each.
+            reward_range: (low, high) of raw rewards, or None.
+            utility_range: (low, high) of raw utilities or costs, one for all or one for each, or None.
             names: one for each constraint; made up where none are given.
 
         Raises:
@@ -83,17 +86,19 @@ class Objectives:
         if len(ranges) != m:
             raise InputError(f"utility_range has {len(ranges)} ranges; expected {m}")
         H, called = integer("horizon", horizon, 1), constraint_names(names, m, "cost" if costs else "utility")
-        spans = tuple(_range("utility_range", r) for r in ranges)
-        made = Objectives(H, _range("reward_range", reward_range), spans, tuple(limits.tolist()), costs, called)
-        made._check_within_reach(word)
+        spans = None if utility_range is None else tuple(_range("utility_range", r) for r in ranges)
+        rewards = None if reward_range is None else _range("reward_range", reward_range)
+        made = Objectives(H, rewards, spans, tuple(limits.tolist()), costs, called)
+        if spans is not None:
+            made._check_within_reach(word, spans)
         return made
 
-    def _check_within_reach(self, word: str) -> None:
+    def _check_within_reach(self, word: str, ranges: tuple[Range, ...]) -> None:
         """Refuse a limit below, or a threshold above, all totals that the range allows."""
         beyond = np.flatnonzero(self.thresholds > self.horizon * (1.0 + 1e-9))
         if len(beyond):
             i = int(beyond[0])
-            low, high = self.utility_ranges[i]
+            low, high = ranges[i]
             name = word if len(self.limits) == 1 else f"{word}[{i}]"
             end = f"at least {self.horizon * low:g}" if self.costs else f"at most {self.horizon * high:g}"
             steps = f"{self.horizon} steps in utility_range ({low:g}, {high:g})"
@@ -101,10 +106,32 @@ class Objectives:
 
     @property
     def thresholds(self) -> Array:
-        """The thresholds b (m,), for values in [0,1]."""
+        """The thresholds b (m,), for values in [0,1]; ranges must be known."""
         low, high = np.array(self.utility_ranges).T
         share = (np.array(self.limits) - self.horizon * low) / (high - low)
         return np.asarray(self.horizon - share if self.costs else share)
+
+    def check(self, step: int, reward: Any, values: Any) -> tuple[float, Array]:
+        """Give a raw reward and m raw utilities or costs as numbers.
+
+        Args:
+            step: h, for the error message.
+            reward: raw.
+            values: m raw utilities or costs.
+
+        Raises:
+            InputError: a value is not finite, or there are not m of them.
+        """
+        given, m = np.atleast_1d(np.asarray(values, dtype=np.float64)), len(self.limits)
+        if given.shape != (m,):
+            raise InputError(f"step {step}: {self.word} has shape {given.shape}; expected ({m},), one for each constraint")
+        number = float(reward)
+        if not math.isfinite(number):
+            raise InputError(f"step {step}: reward is {number:g}; expected a finite number")
+        for i, value in enumerate(given.tolist()):
+            if not math.isfinite(value):
+                raise InputError(f"step {step}: {self.word} {i} is {value:g}; expected a finite number")
+        return number, given
 
     def to_unit(self, step: int, reward: Any, values: Any) -> Array:
         """Map a raw reward and m raw utilities or costs to numbers in [0,1], (1+m,).
@@ -117,21 +144,28 @@ class Objectives:
         Raises:
             InputError: a value is outside its range, or there are not m of them.
         """
-        m = len(self.limits)
-        given = np.atleast_1d(np.asarray(values, dtype=np.float64))
-        if given.shape != (m,):
-            raise InputError(f"step {step}: {self._word} has shape {given.shape}; expected ({m},), one for each constraint")
-        out = np.empty(1 + m)
-        ranges = (self.reward_range, *self.utility_ranges)
-        for i, (value, (low, high)) in enumerate(zip((reward, *given), ranges, strict=True)):
-            number = float(value)
+        reward, given = self.check(step, reward, values)
+        out = np.empty(1 + len(given))
+        for i, (number, span) in enumerate(zip((reward, *given.tolist()), self.ranges, strict=True)):
+            assert span is not None
+            low, high = span
             out[i] = (number - low) / (high - low)
             if not -SLACK <= out[i] <= 1.0 + SLACK:
-                what = ("reward", "reward_range") if i == 0 else (f"{self._word} {i - 1}", "utility_range")
-                raise InputError(f"step {step}: {what[0]} is {number:g}; expected {low:g} to {high:g} ({what[1]})")
+                raise InputError(self.outside(step, i, number))
         if self.costs:
             out[1:] = 1.0 - out[1:]
         return np.clip(out, 0.0, 1.0)
+
+    @property
+    def ranges(self) -> tuple[Range | None, ...]:
+        """The range of the reward, then of each utility or cost."""
+        return (self.reward_range, *(self.utility_ranges or (None,) * len(self.limits)))
+
+    def outside(self, step: int, i: int, value: float) -> str:
+        """Say that the reward (i = 0) or utility or cost i - 1 of a step is outside its range."""
+        what = ("reward", "reward_range") if i == 0 else (f"{self.word} {i - 1}", "utility_range")
+        low, high = self.ranges[i] or (-math.inf, math.inf)
+        return f"step {step}: {what[0]} is {value:g}; expected {low:g} to {high:g} ({what[1]})"
 
     @property
     def absorbing(self) -> Array | None:
@@ -151,7 +185,8 @@ class Objectives:
         return [f"{name} {sense} {limit:g}" for name, limit in zip(self.names, self.limits, strict=True)]
 
     @property
-    def _word(self) -> str:
+    def word(self) -> str:
+        """What is limited: "cost" or "utility"."""
         return "cost" if self.costs else "utility"
 
     def plain(self) -> dict[str, Any]:

@@ -12,46 +12,55 @@ Where the utilities come from (``utility=``):
   ``limit``, utilities for ``threshold``, a vector for either. An environment that only shows the other kind is refused.
 
 Observations and actions of a Discrete space that starts at n are n, n+1, ... for the environment and its user, and 0, 1, ...
-for the learner; ``starts`` says by how much they differ.
+for the learner; ``starts`` says by how much they differ. Which actions can be taken is read from ``info["action_mask"]`` of reset
+and step, else from a method ``action_masks()`` of the environment or of one that it wraps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError, unknown_name
-from noregret.features.base import show
 from noregret.gym.objectives import Objectives
+from noregret.gym.spaces import Actions, Mask, Observations, check_mask, is_discrete, plain, spaces_of
 from noregret.problems.base import Array
 
 SOURCES = ("tuple", "vector", "utility", "cost")
 
 
 class Outcome(NamedTuple):
-    """What a step gave: the next observation, the raw reward and raw values (m,), and whether the episode ended or was cut."""
+    """What a step gave: the next observation, the raw reward and raw values (m,), and whether the episode ended or was cut.
+
+    ``mask`` says which actions can be taken next; None for all.
+    """
 
     observation: Any
     reward: float
     values: Array
     terminated: bool
     truncated: bool
+    mask: Mask | None = None
 
 
 class World:
-    """An environment with discrete actions, its utilities and its mapping to [0,1].
+    """An environment with numbered actions, its utilities and its masks.
 
     Args:
         env: a Gymnasium environment.
-        objectives: horizon, ranges and limits.
+        objectives: horizon and limits.
         utility: where utilities come from; see the head of this module.
         reward_weights: (n,) weights of a vector reward.
         utility_weights: (m,n) weights of a vector reward.
         overrun: "error" refuses an episode that goes on after H steps; "cut" ends it there.
+        actions: for a Box of actions, the points of a grid in each dimension, or the list of actions.
     """
+
+    #: How many episodes are played side by side.
+    size = 1
 
     def __init__(
         self,
@@ -62,39 +71,78 @@ class World:
         reward_weights: ArrayLike | None = None,
         utility_weights: ArrayLike | None = None,
         overrun: str = "error",
+        actions: Any = None,
     ) -> None:
-        space = env.action_space
-        if not is_discrete(space):
-            raise InputError(f"action space is {space}; expected Discrete actions")
         if isinstance(utility, str) and utility not in SOURCES:
             raise unknown_name("utility source", utility, SOURCES)
         if overrun not in ("error", "cut"):
             raise unknown_name("overrun", overrun, ("error", "cut"))
         self.env, self.objectives, self.utility, self.overrun = env, objectives, utility, overrun
-        self.n_actions, self.starts = int(space.n), (first_state(env), int(space.start))
+        self.observation_space, space = spaces_of(env)
+        self.actions = Actions.of(space, actions)
+        self.n_actions, self.starts = self.actions.n, (first_state(self.observation_space), self.actions.first)
+        #: What makes a learner's observation of the environment's: of step and observation.
+        self.see: Callable[[int, Any], NDArray[Any]] = lambda step, observation: plain(observation, self.starts[0])
+        #: Whether masks are looked at, and episodes that the environment cuts before the horizon are refused.
+        self.masked, self.whole = True, True
         self.reward_weights = None if reward_weights is None else np.ravel(reward_weights).astype(np.float64)
         self.utility_weights = None if utility_weights is None else np.atleast_2d(np.asarray(utility_weights, dtype=np.float64))
         self._source: str | Callable[..., Any] | None = utility
+        self._shown = mask_method(env)
         self._x: Any = None
+
+    def flat(self) -> Observations:
+        """Show a learner without features numbers or vectors from now on, and take episodes that are cut early."""
+        self.see = found = Observations.of(self.observation_space)
+        self.whole = False
+        return found
 
     def reset(self, seed: int) -> Any:
         """Start an episode, all of whose randomness comes from the seed, and return the first observation."""
-        observation, _ = self.env.reset(seed=seed)
-        self._x = observation
-        return self._plain(observation)
+        return self.start(seed)[0]
+
+    def start(self, seed: int) -> tuple[Any, Mask | None]:
+        """:meth:`reset`, with the mask of the first step."""
+        self._x, info = self.env.reset(seed=seed)
+        mask = self._mask(0, info, self._shown)
+        check_mask(mask, 0)
+        return self.see(0, self._x), mask
 
     def step(self, h: int, action: int) -> Outcome:
         """Take an action at step h and return what the environment gave, in raw numbers."""
-        action += self.starts[1]
-        results = self.env.step(action)
+        taken = self.actions.to_env(action)
+        results = self.env.step(taken)
+        outcome = self._read(h, taken, results, self._x, self._shown)
+        self._x = results[0]
+        return outcome
+
+    def start_all(self, seeds: Sequence[int]) -> list[tuple[Any, Mask | None]]:
+        """Start as many episodes as seeds are given, at most ``size``."""
+        return [self.start(seed) for seed in seeds]
+
+    def step_all(self, h: int, actions: Sequence[int | None]) -> list[Outcome | None]:
+        """Take an action in each episode that goes on; None where it does not."""
+        return [None if action is None else self.step(h, action) for action in actions]
+
+    def _read(self, h: int, taken: Any, results: tuple[Any, ...], x: Any, shown: Callable[[], Any] | None) -> Outcome:
+        """What the results of a step are, given the observation before."""
         if len(results) not in (5, 6):
             raise InputError(f"step {h}: the environment returned {len(results)} results; expected 5, or 6 with a cost")
-        observation, reward, *_, terminated, truncated, _ = results
-        values = self._values(h, action, results)
+        observation, reward, *_, terminated, truncated, info = results
+        values = self._values(h, x, taken, results)
         if np.ndim(reward):
             reward = self._weigh(h, reward, "reward_weights", 0)
-        self._x = observation
-        return Outcome(self._plain(observation), float(reward), values, bool(terminated), bool(truncated))
+        reward, values = self.objectives.check(h, reward, values)
+        over = bool(terminated) or bool(truncated) or h + 1 == self.objectives.horizon  # then nothing is to be done
+        mask = None if over else self._mask(h + 1, info, shown)
+        check_mask(mask, h + 1)
+        return Outcome(self.see(h + 1, observation), reward, values, bool(terminated), bool(truncated), mask)
+
+    def _mask(self, h: int, info: Any, shown: Callable[[], Any] | None) -> Mask | None:
+        if not self.masked:
+            return None
+        given = info.get("action_mask")
+        return self.actions.mask(shown() if given is None and shown is not None else given, h)
 
     def _find(self, h: int, results: tuple[Any, ...]) -> str:
         """Where the utilities are, from what a step returned."""
@@ -127,11 +175,12 @@ class World:
             raise InputError(f"step {h}: reward has {len(vector)} entries; expected {weights.shape[-1]}, as {name}")
         return weights @ vector
 
-    def _values(self, h: int, action: int, results: tuple[Any, ...]) -> Array:
+    def _values(self, h: int, x: Any, taken: Any, results: tuple[Any, ...]) -> Array:
         source = self._source if self._source is not None else self._find(h, results)
         observation, reward, third, *_, info = results
         if callable(source):
-            found = source(self._x, action, observation, reward, info)
+            counted = {"step": h} if getattr(source, "takes_step", False) else {}
+            found = source(x, taken, observation, reward, info, **counted)
         elif source == "vector":
             found = self._weigh(h, reward, "utility_weights", slice(1, None))
         elif source == "tuple":
@@ -145,29 +194,20 @@ class World:
         except (TypeError, ValueError):
             raise InputError(f"step {h}: utility is {found!r}; expected numbers") from None
 
-    def _plain(self, observation: Any) -> NDArray[Any]:
-        return plain(observation, self.starts[0])
+
+def mask_method(env: Any) -> Callable[[], Any] | None:
+    """Give the method ``action_masks`` of an environment, or of the first one that it wraps and that has it."""
+    layer = env
+    while layer is not None:
+        if callable(found := getattr(layer, "action_masks", None)):
+            return found  # type: ignore[no-any-return]
+        layer = getattr(layer, "__dict__", {}).get("env")
+    return None
 
 
-def is_discrete(space: Any) -> bool:
-    """Tell whether a space is Discrete: n values from a start on (MultiBinary has an n and no start)."""
-    return hasattr(space, "n") and hasattr(space, "start")
-
-
-def first_state(env: Any) -> int:
-    """Give the least observation of an environment with Discrete observations; 0 for any other."""
-    return int(env.observation_space.start) if is_discrete(env.observation_space) else 0
-
-
-def plain(observation: Any, first: int) -> NDArray[Any]:
-    """Turn an observation into an array of numbers; from a single number ``first`` is subtracted."""
-    if isinstance(observation, dict | tuple):
-        raise InputError(
-            f"observation {show(list(observation))} is a {type(observation).__name__}; expected numbers (wrap the env "
-            f"in gymnasium.wrappers.FlattenObservation)"
-        )
-    x = np.asarray(observation)
-    return np.asarray(x - first) if first and x.ndim == 0 else x
+def first_state(space: Any) -> int:
+    """Give the least observation of a Discrete space; 0 for any other."""
+    return int(space.start) if is_discrete(space) else 0
 
 
 def sample_states(env: Any, n: int = 1000, seed: int = 0, steps: int = 1000) -> NDArray[Any]:
@@ -188,7 +228,7 @@ def sample_states(env: Any, n: int = 1000, seed: int = 0, steps: int = 1000) -> 
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     found: list[Any] = []
-    first, least = int(getattr(env.action_space, "start", 0)), first_state(env)
+    first, least = int(getattr(env.action_space, "start", 0)), first_state(env.observation_space)
     while len(found) < n:
         observation, _ = env.reset(seed=int(rng.integers(2**31)))
         found.append(plain(observation, least))

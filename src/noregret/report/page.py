@@ -14,7 +14,8 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -81,23 +82,37 @@ def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = N
     Raises:
         NoRegretError: a library that the page needs is not installed.
     """
-    try:
-        import jinja2
+    with needed():
         from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise NoRegretError(f"the page needs {error.name}, which is not installed: pip install 'noregret[report]'") from None
     made = rows(runs)
-    template = files("noregret.report").joinpath("page.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     drawn = _drawn(made)
     # In a script element only "<" can end the text early; JSON may write it otherwise.
     data = json.dumps(_data(made, drawn), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     constants = sorted({name for row in made for name in row.result.constants})
-    return environment.from_string(template).render(
-        title=title, rows=made, quantities=SUMS, words=_words, cell=show, ends=_interval, constants=constants,
+    return fill(
+        "page.html", title=title, rows=made, quantities=SUMS, words=_words, cell=show, ends=_interval, constants=constants,
         constant=_constant, data=data, plotly=get_plotlyjs(), runs=len(runs), groups=len(made), drawn=len(drawn),
         failed=failed or {}, problems=sorted({row.group.key.problem for row in made}), evaluation=_evaluation(made),
     )  # fmt: skip
+
+
+@contextmanager
+def needed() -> Iterator[None]:
+    """Say which library a page needs where it is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise NoRegretError(f"the page needs {error.name}, which is not installed: pip install 'noregret[report]'") from None
+
+
+def fill(template: str, **entries: Any) -> str:
+    """A page of HTML from a template of this folder, in the style of all pages; texts are escaped."""
+    with needed():
+        import jinja2
+    home = files("noregret.report")
+    text, style = (home.joinpath(name).read_text(encoding="utf-8") for name in (template, "style.css"))
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(text).render(style=style, **entries)
 
 
 def write(path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]], title: str | None = None) -> Path:

@@ -159,6 +159,30 @@ def band(ax: Axes, result: Any, which: str, *, constraint: int = 0, **style: Any
     curve(ax, result.episodes, cut(result.interval(which, constraint), which), **style)
 
 
+def choices(ax: Axes, grid: tuple[NDArray[Any], NDArray[Any]], chances: NDArray[Any], names: list[str]) -> None:
+    """Draw which of some choices is likeliest on a plane; the paler, the less likely.
+
+    Args:
+        ax: the axes to draw on.
+        grid: the places along both axes, n and k of them.
+        chances: (k,n,A) the probabilities of the choices at each place.
+        names: of the choices.
+    """
+    from matplotlib.patches import Patch
+
+    best, A = chances.argmax(axis=2), chances.shape[2]
+    colours = np.array([[part / 255 for part in bytes.fromhex(COLOURS[i % len(COLOURS)][1:])] for i in range(A)])
+    sure = np.clip((chances.max(axis=2) - 1 / A) / (1 - 1 / A), 0.0, 1.0)[..., None] if A > 1 else np.ones((*best.shape, 1))
+    picture = 1.0 - (0.15 + 0.85 * sure) * (1.0 - colours[best])
+    (x, y) = grid
+    ends = (float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))
+    ax.imshow(picture, origin="lower", extent=ends, aspect="auto", interpolation="nearest")
+    ax.grid(False)
+    there = np.unique(best)[:18]
+    handles = [Patch(color=COLOURS[i % len(COLOURS)], label=names[i]) for i in there]
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=6, fontsize=9, frameon=False)
+
+
 def label(ax: Axes, title: str, y: str, x: str = "episode") -> None:
     """Give axes a title and labels, with thousands written apart.
 

@@ -13,8 +13,8 @@ from noregret.problems.base import Array
 from noregret.results import drawing
 from noregret.results.base import Saved, Summary, savable
 
-#: A learning curve is drawn as means over this many stretches of episodes; its table is about the last hundred.
-STRETCHES, RECENT = 50, 100
+#: A rolling mean is over one of so many parts of the episodes, and over a hundred at most; the table is about the last hundred.
+WINDOWS, RECENT = 10, 100
 
 
 @dataclass(frozen=True)
@@ -66,27 +66,31 @@ class History(Saved):
 
     def _draw(self, axes: Any) -> None:
         reward, values, dual = axes[0]
-        self._stretches(reward, self.rewards, colour=drawing.colour(self.learner), label="reward")
+        self._curve(reward, self.rewards, drawing.colour(self.learner), "reward")
         for i, (name, limit) in enumerate(zip(self.names, self.limits, strict=True)):
             colour = drawing.COLOURS[1 + i % 5]
-            self._stretches(values, self.values[:, i], colour=colour, label=name)
+            self._curve(values, self.values[:, i], colour, name)
             values.axhline(limit, color=colour, linestyle=":", label=f"{'at most' if self.costs else 'at least'} {limit:g}")
             dual.plot(self.episodes, self.dual[:, i], color=colour, label=f"dual of {name}")
-        drawing.label(reward, f"Reward, means of {count(self._width(), 'episode')}", "reward of an episode")
+        rolled = f"dots: episodes, lines: means of {count(self._width(), 'episode')}" if self._width() > 1 else "each episode"
+        drawing.label(reward, f"Reward ({rolled})", "reward of an episode")
         drawing.label(values, "Cost" if self.costs else "Utility", f"{'cost' if self.costs else 'utility'} of an episode")
         drawing.label(dual, "Dual variable", "price of the constraint")
         for ax in axes[0]:
             drawing.legend(ax)
 
     def _width(self) -> int:
-        return max(1, len(self.rewards) // STRETCHES)
+        """How many episodes a rolling mean is taken of."""
+        return max(1, min(RECENT, len(self.rewards) // WINDOWS))
 
-    def _stretches(self, ax: Any, numbers: Array, **style: Any) -> None:
-        """Means over stretches of episodes with their intervals; a single episode says too little."""
+    def _curve(self, ax: Any, numbers: Array, colour: str, name: str) -> None:
+        """Every episode as a dot, and the mean over the last ones as a line."""
         width = self._width()
-        n = len(numbers) // width * width
-        stretches = numbers[len(numbers) - n :].reshape(-1, width)
-        drawing.curve(ax, self.episodes[len(numbers) - n :][width - 1 :: width], mean_interval(stretches.T), **style)
+        if width > 1:
+            ax.plot(self.episodes, numbers, ".", color=colour, alpha=0.35, markersize=3, markeredgewidth=0)
+        if len(numbers):
+            means = np.convolve(numbers, np.full(width, 1.0 / width), mode="valid")
+            ax.plot(self.episodes[width - 1 :], means, color=colour, label=name)
 
     def __repr__(self) -> str:
         """A one-line summary."""

@@ -1,0 +1,220 @@
+"""``noregret learn``: an agent in any Gymnasium environment, under a limit."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noregret.cli import arguments as arg
+from noregret.cli.app import app, say, stop
+from noregret.cli.console import console
+from noregret.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from noregret.agent import Agent
+
+#: Seconds between two saves; where results go; files of a folder.
+EVERY, OUT, AGENT, COMMAND = 10.0, Path("results/learn"), "agent.npz", "command.json"
+
+EXPRESSION = (
+    "Names: action, obs[0], next_obs[0], reward, step, info[\"key\"]; numbers, comparisons, and, or, not, + - * / **, abs, min, max."
+)
+
+
+@app.command()
+def learn(
+    env: Annotated[str, typer.Argument(metavar="ENV", help="The id of a Gymnasium environment, such as MountainCar-v0.")],
+    limit: Annotated[
+        list[float] | None, typer.Option("--limit", metavar="NUMBER", help="The most total cost of an episode, for each --cost.")
+    ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option("--cost", metavar="EXPRESSION", help=f"The cost of a step; info['cost'] by default. {EXPRESSION}"),
+    ] = None,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option("--threshold", metavar="NUMBER", help="In place of --limit: the least total utility, for each --utility."),
+    ] = None,
+    utility: Annotated[
+        list[str] | None, typer.Option("--utility", metavar="EXPRESSION", help="The utility of a step, written as a --cost is.")
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option("--episodes", "-k", parser=arg.whole, metavar="N", help="Episodes to learn from, in all.")
+    ] = 200,
+    horizon: Annotated[
+        int | None,
+        typer.Option("--horizon", "-H", parser=arg.whole, metavar="H", help="Steps of an episode; the time limit by default."),
+    ] = None,
+    seed: arg.Seed = 0,
+    features: Annotated[
+        str,
+        typer.Option("--features", help="auto finds them from data; or one-hot, fourier:order=3, tiles:tiles=8,tilings=8."),
+    ] = "auto",
+    learner: Annotated[
+        str | None, typer.Option("--learner", "-l", help="Who learns; the one that fits --features by default.")
+    ] = None,
+    actions: Annotated[
+        int | None,
+        typer.Option("--actions", parser=arg.whole, metavar="N", help="Points of a grid in each dimension of a Box of actions."),
+    ] = None,
+    reward_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--reward-range", metavar="LOW HIGH", help="Of the reward of a step; found from data by default."),
+    ] = None,
+    value_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--cost-range", "--utility-range", metavar="LOW HIGH", help="Of the cost or utility of a step."),
+    ] = None,
+    settings: arg.Settings = None,
+    gif: Annotated[bool, typer.Option("--gif", help="Also write an episode as moving pictures, if it can be rendered.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER",
+            help="Where the agent and the page go; the same command goes on from there. By default a folder in results/learn.",
+        ),
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Learn everything again; forget the agent in the folder.")] = False,
+) -> None:  # fmt: skip
+    """Learn to act in a Gymnasium environment under a limit, and write a page about it and the agent.
+
+    The agent is saved while it learns: kill the command and start it again, and it goes on.
+    """
+    import threading
+
+    from noregret._system.files import make_folder
+    from noregret.report import figures, learned
+    from noregret.report.figures import file_name
+    from noregret.runs.signals import stopping
+
+    if cost and utility:
+        raise InputError("--cost and --utility are both given; expected one of them")
+    if cost and threshold or utility and limit:
+        raise InputError("--limit goes with --cost and --threshold with --utility; expected a pair")
+    figures.require()
+    asked: dict[str, Any] = {
+        "env": env, "limit": limit, "cost": cost, "threshold": threshold, "utility": utility, "horizon": horizon, "seed": seed,
+        "features": features, "learner": learner, "actions": actions, "reward_range": reward_range, "value_range": value_range,
+        "settings": arg.settings(settings or []),
+    }  # fmt: skip
+    folder = out or OUT / file_name(env)
+    made = _make(asked)
+    make_folder(folder)
+    agent = _resumed(folder, asked, made, fresh)
+    left = episodes - agent.episodes
+    if left > 0:
+        if agent.episodes:
+            say(f"goes on after {agent.episodes:,} episodes in {folder}")
+        wish = threading.Event()
+        agent.autosave(folder / AGENT, seconds=EVERY)
+        with stopping(wish):
+            agent.learn(left, callback=lambda *_: not wish.is_set())
+    if not agent.episodes:
+        stop(f"stopped before the first episode was over; nothing is in {folder}")
+    pictures = _pictures(agent, folder, gif)
+    title = f"{env}: {'; '.join(agent.objectives.stated())}", f"{agent.episodes:,} episodes learned from, seed {seed}."
+    files = learned.write(
+        folder, agent.history, title=title, summary=agent.summary(), pictures=pictures, repeats=_repeats(folder, env, cost or utility)
+    )
+    console().print(learned.table(agent.history).rich())
+    names = [AGENT, *(p.path.name for p in pictures), *(file.name for file in files)]
+    console().print(f"wrote {', '.join(names)} in {folder}", markup=False)
+    if agent.episodes < episodes:
+        stop(f"stopped: {agent.episodes:,} of {episodes:,} episodes were learned from; the same command goes on")
+
+
+def _make(asked: dict[str, Any]) -> Agent:
+    """The agent that was asked for, before it learns."""
+    from noregret.agent import Agent
+    from noregret.gym.environments import as_environment, named_features
+
+    world = as_environment(asked["env"])
+    chosen = named_features(asked["features"], world, asked["actions"])
+    words = _words(asked)
+    cut = {"overrun": "cut"} if asked["horizon"] is not None else {}
+    return Agent(
+        world, asked["learner"], features=chosen, threshold=asked["threshold"], limit=asked["limit"], horizon=asked["horizon"],
+        seed=asked["seed"], reward_range=asked["reward_range"], utility_range=asked["value_range"], actions=asked["actions"],
+        utility=words, constraint_names=_names(asked), **cut, **asked["settings"],
+    )  # fmt: skip
+
+
+def _words(asked: dict[str, Any]) -> Any:
+    """The expressions as a function, or None."""
+    from noregret.gym.expressions import together
+
+    texts = asked["cost"] or asked["utility"]
+    return together(texts) if texts else None
+
+
+def _names(asked: dict[str, Any]) -> list[str]:
+    """Constraints are called by their expressions, if these differ."""
+    texts = [" ".join(text.split()) for text in asked["cost"] or asked["utility"] or []]
+    return texts if len(set(texts)) == len(texts) else []
+
+
+def _resumed(folder: Path, asked: dict[str, Any], made: Agent, fresh: bool) -> Agent:
+    """The agent of the folder if there is one, else the new one; an agent that learned something else is refused."""
+    from noregret.agent import Agent
+    from noregret.report.tables import write_text
+
+    said = json.loads(json.dumps(asked))
+    file, command = folder / AGENT, folder / COMMAND
+    if file.exists() and not fresh:
+        try:
+            before = json.loads(command.read_text())
+            odd = [name for name in said if said[name] != before.get(name)]
+        except (OSError, ValueError, AttributeError):
+            raise FileError(f"{command}: cannot be read; expected what {file} learned (--fresh forgets it)") from None
+        if odd:
+            name = odd[0]
+            raise InputError(
+                f"{folder} holds an agent with {name} {before.get(name)!r}, and {name} is {said[name]!r}; expected the same, "
+                f"another --out, or --fresh to forget it"
+            )
+        features = None if isinstance(made.features, str) else made.features
+        assert made.world is not None
+        return Agent.load(
+            file, env=made.world.env, features=features, utility=made.world.utility, actions=asked["actions"],
+            overrun=made.world.overrun,
+        )  # fmt: skip
+    file.unlink(missing_ok=True)
+    write_text(command, json.dumps(said, indent=1) + "\n")
+    return made
+
+
+def _pictures(agent: Agent, folder: Path, gif: bool) -> list[Any]:
+    """The policy as a map where observations are two numbers, and a film where it is asked for."""
+    from noregret.report import figures
+    from noregret.report.learned import Picture
+
+    made = []
+    if agent.seen.shape[1] == 2:
+        figure, axes = figures.new(1, 1, 6.4, 5.0)
+        agent.policy_map(ax=axes[0, 0])
+        path = figures.write(figure, folder / "policy.png")
+        made.append(Picture("policy", "The likeliest action at the first step; the paler, the less likely.", path))
+    if gif:
+        try:
+            path = agent.record(folder / "episode.gif")
+        except InputError as error:
+            say(f"no film: {error}")
+        else:
+            made.append(Picture("film", "A fresh episode with the policy as it is now.", path))
+    return made
+
+
+def _repeats(folder: Path, env: str, texts: list[str] | None) -> list[tuple[str, str]]:
+    """How to go on from a shell and in Python."""
+    line = " ".join(["noregret", *map(shlex.quote, sys.argv[1:])]) if Path(sys.argv[0]).stem in ("noregret", "__main__") else ""
+    utility = f", utility=together({texts!r})" if texts else ""
+    imported = "from noregret.gym.expressions import together\n" if texts else ""
+    code = f"import noregret as nr\n{imported}\nagent = nr.Agent.load({str(folder / AGENT)!r}, env={env!r}{utility})\n"
+    code += "agent.learn(100)\naction = agent.predict(observation, step=0)"
+    shell = [("From a shell; a larger --episodes learns on.", line)] if line else []
+    return [*shell, ("In Python.", code)]

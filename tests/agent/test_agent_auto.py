@@ -1,0 +1,396 @@
+"""nr.Agent without features: what a mind is shown of any environment, masks, vectors of environments, ranges, files, refusals."""
+
+from __future__ import annotations
+
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import noregret as nr
+from noregret.agent import choice
+from tests.agent.fake_mind import FakeMind
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch):
+    monkeypatch.setitem(choice.MINDS, "soft-cells", FakeMind)
+
+
+class Toy(gymnasium.Env):
+    """Any spaces; an episode of 5 steps whose reward and cost are drawn; ``masks`` (6,A) go with the steps."""
+
+    def __init__(self, observations, actions, masks=None, method=False, length=5, ends=0.0):
+        self.observation_space, self.action_space = observations, actions
+        self.masks, self.method, self.length, self.ends, self.taken = masks, method, length, ends, []
+
+    def _info(self):
+        return {} if self.masks is None or self.method else {"action_mask": self.masks[self.h]}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.observation_space.seed(seed)
+        self.h, self.seeded = 0, seed
+        return self.observation_space.sample(), self._info()
+
+    def step(self, action):
+        assert self.action_space.contains(action), action
+        self.taken.append((self.h, action))
+        self.h += 1
+        reward, ended = float(self.np_random.normal()), bool(self.np_random.random() < self.ends)
+        cost = float(np.sum(np.abs(action)) > 0)
+        return self.observation_space.sample(), reward, ended, self.h == self.length, self._info() | {"cost": cost}
+
+
+class Asked(Toy):
+    """Says by a method what can be done."""
+
+    def action_masks(self):
+        return self.masks[self.h]
+
+
+BOX = spaces.Box(-1, 1, (2,), dtype=np.float64)
+MASKS = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=np.int8)
+
+
+def agent(env, learner=None, **options):
+    return nr.Agent(env, learner, **({"limit": 3.0, "horizon": 5} | options))
+
+
+def same(one, two):
+    for key, value in one.mind.arrays().items():
+        np.testing.assert_array_equal(value, two.mind.arrays()[key], err_msg=key)
+    assert one.rewards == two.rewards and one.lengths == two.lengths
+    np.testing.assert_array_equal(one.duals, two.duals)
+
+
+@pytest.mark.parametrize(
+    ("space", "sizes"),
+    [
+        (BOX, (0, 2)),
+        (spaces.Box(0, 255, (3, 2), dtype=np.uint8), (0, 6)),
+        (spaces.Box(-1, 1, (), dtype=np.float32), (0, 1)),
+        (spaces.Discrete(7, start=3), (7, 0)),
+        (spaces.MultiDiscrete([3, 4]), (0, 7)),
+        (spaces.MultiBinary(4), (0, 4)),
+        (spaces.Dict(a=BOX, b=spaces.Discrete(3)), (0, 5)),
+        (spaces.Tuple((BOX, spaces.Dict(c=spaces.MultiBinary(2)))), (0, 4)),
+    ],
+)
+def test_observations_of_every_space_are_numbers_or_vectors(space, sizes):
+    env = Toy(space, spaces.Discrete(2))
+    a = agent(env).learn(4, progress_bar=False)
+    assert (a.spec.n_states, a.spec.dimension) == sizes and a.spec.reward_range is None and a.spec.value_ranges is None
+    for played in a.mind.told:
+        assert played.observations.shape == ((6,) if sizes[0] else (6, sizes[1])) and np.isfinite(played.observations).all()
+        assert played.observations.dtype.kind == ("i" if sizes[0] else "f")
+        assert not sizes[0] or (0 <= played.observations.min() and played.observations.max() < sizes[0])
+    assert env.action_space.contains(a.predict(space.sample(), 0))
+
+
+@pytest.mark.parametrize(
+    ("space", "given", "n"),
+    [
+        (spaces.Discrete(3, start=-1), None, 3),
+        (spaces.MultiDiscrete([2, 3]), None, 6),
+        (spaces.MultiDiscrete([2, 3], start=[4, 5]), None, 6),
+        (spaces.MultiBinary(3), None, 8),
+        (spaces.Box(-2, 2, (1,), dtype=np.float32), 5, 5),
+        (spaces.Box(np.array([-1, 0]), np.array([1, 4]), dtype=np.float64), 3, 9),
+        (spaces.Box(-2, 2, (1,), dtype=np.float32), [-2, 0.5, 2], 3),
+        (spaces.Box(-np.inf, np.inf, (2,), dtype=np.float32), [[0, 1], [1, 0]], 2),
+    ],
+)
+def test_actions_of_every_space_are_numbered_and_come_out_as_the_environment_takes_them(space, given, n, tmp_path):
+    env = Toy(BOX, space)
+    a = agent(env, actions=given).learn(30, progress_bar=False)
+    assert a.actions.n == a.spec.n_actions == n
+    assert len({str(action) for _, action in env.taken}) == n
+    a.save(tmp_path / "a.npz")
+    for other in (nr.Agent.load(tmp_path / "a.npz"), nr.Agent.load(tmp_path / "a.npz", env=Toy(BOX, space))):
+        found = other.predict([0.1, 0.2], 1, deterministic=True)
+        assert space.contains(found) and np.array_equal(found, a.predict([0.1, 0.2], 1, deterministic=True))
+    same(a.learn(3, progress_bar=False), nr.Agent.load(tmp_path / "a.npz", env=Toy(BOX, space)).learn(3, progress_bar=False))
+
+
+def test_the_grid_of_a_box_of_actions_has_its_ends():
+    a = agent(Toy(BOX, spaces.Box(-2, 2, (1,), dtype=np.float32)), actions=5)
+    assert [a.actions.to_env(i).tolist() for i in range(5)] == [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
+
+
+# --- masks ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["info", "method", "wrapped"])
+def test_a_masked_action_is_never_taken(kind):
+    env = (Toy if kind == "info" else Asked)(BOX, spaces.Discrete(3), MASKS, method=kind != "info")
+    outer = gymnasium.wrappers.TimeLimit(gymnasium.wrappers.TransformReward(env, lambda r: r), 5) if kind == "wrapped" else env
+    a = agent(outer).learn(40, progress_bar=False)
+    a.evaluate(10)
+    assert len(env.taken) == 250 and all(MASKS[h, action] for h, action in env.taken)
+    masks = a.mind.told[0].masks
+    np.testing.assert_array_equal(masks[:5], MASKS[:5].astype(bool))
+    assert masks.shape == (6, 3) and masks[5].all()  # after the end nothing is to be done
+    assert a.probabilities([0.0, 0.0], 0, mask=[0, 0, 1]).tolist() == [0.0, 0.0, 1.0]
+
+
+def test_masks_of_multi_discrete_actions_are_of_each_entry_or_of_all_combinations():
+    space = spaces.MultiDiscrete([2, 3])
+    each = np.array([[1, 1, 1, 0, 1]] * 6)
+    whole = np.array([[1, 0, 1, 1, 0, 1]] * 6)
+    runs = []
+    for masks in (each, whole, [(np.ones(2), np.array([1, 0, 1]))] * 6):
+        env = Toy(BOX, space, masks)
+        runs.append(agent(env).learn(20, progress_bar=False))
+        assert all(action[1] != 1 for _, action in env.taken)
+    same(runs[0], runs[1])
+    same(runs[0], runs[2])
+
+
+def test_given_features_act_under_a_mask_too():
+    env = Toy(spaces.Discrete(4), spaces.Discrete(3), MASKS)
+    agent(env, learner="primal-dual-lsvi", episodes=20, outside="clip", reward_range=(-4, 4)).learn(20, progress_bar=False)
+    assert len(env.taken) == 100 and all(MASKS[h, action] for h, action in env.taken)
+
+
+@pytest.mark.parametrize(
+    ("masks", "text"),
+    [
+        (np.array([[1, 1, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1], [1, 1, 1], [1, 1, 1]]), "step 2: the action mask allows no"),
+        (np.ones((6, 2)), "step 0: action mask has 2 entries; expected 3"),
+        (np.full((6, 3), 0.5), "step 0: action mask is"),
+    ],
+)
+def test_masks_that_cannot_be_used_name_the_step(masks, text):
+    a = agent(Toy(BOX, spaces.Discrete(3), masks))
+    with pytest.raises(nr.NoRegretError) as caught:
+        a.learn(2, progress_bar=False)
+    assert text in str(caught.value) and "\n" not in str(caught.value) and a.episodes == 0
+
+
+# --- several environments side by side -----------------------------------------------------------------------------------
+
+
+def vector(n, mode, ends=0.2, masks=None, kind=Toy):
+    from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+    def make():
+        return kind(BOX, spaces.Discrete(3), masks, method=kind is Asked, ends=ends)
+
+    return SyncVectorEnv([make for _ in range(n)], autoreset_mode=AutoresetMode[mode])
+
+
+@pytest.mark.parametrize("mode", ["NEXT_STEP", "SAME_STEP", "DISABLED"])
+def test_a_vector_of_environments_plays_rounds_with_one_plan(mode):
+    one = agent(Toy(BOX, spaces.Discrete(3), ends=0.2)).learn(12, progress_bar=False)
+    same(one, agent(vector(1, mode)).learn(12, progress_bar=False))
+    many = agent(vector(4, mode)).learn(10, progress_bar=False)
+    assert many.episodes == 10 and many.mind.plans == 2 and min(many.lengths) < 5 == max(many.lengths)
+    same(many, agent(vector(4, "NEXT_STEP")).learn(10, progress_bar=False))  # each mode shows the same episodes
+    first = agent(Toy(BOX, spaces.Discrete(3), ends=0.2)).learn(1, progress_bar=False)
+    assert many.rewards[0] == first.rewards[0]
+    for played in many.mind.told:
+        assert len(played.observations) == len(played.actions) + 1
+    assert many.evaluate(7).episodes == 7
+
+
+@pytest.mark.parametrize("kind", [Toy, Asked])
+@pytest.mark.parametrize("mode", ["NEXT_STEP", "SAME_STEP", "DISABLED"])
+def test_masks_of_a_vector_of_environments(mode, kind):
+    env = vector(3, mode, ends=0.3, masks=MASKS[[0, 1, 2, 3, 4, 4]], kind=kind)
+    a = agent(env).learn(9, progress_bar=False)
+    for played in a.mind.told:
+        L = len(played.actions)
+        np.testing.assert_array_equal(played.masks[:L], MASKS[:L].astype(bool))
+        assert all(MASKS[h, action] for h, action in enumerate(played.actions))
+
+
+def test_environments_in_other_processes_and_made_as_a_whole():
+    from gymnasium.vector import AsyncVectorEnv
+
+    env = AsyncVectorEnv([lambda: gymnasium.make("CartPole-v1", max_episode_steps=20) for _ in range(2)])
+    try:
+        a = nr.Agent(env, limit=5, utility=lambda x, action, y, reward, info: float(abs(y[0]) > 0.1)).learn(5, progress_bar=False)
+        assert a.objectives.horizon == 20 and a.episodes == 5
+    finally:
+        env.close()
+    whole = gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="vector_entry_point")
+    b = nr.Agent(whole, limit=5, horizon=20, utility=lambda x, action, y, reward, info: 0.0).learn(6, progress_bar=False)
+    assert b.episodes == 6 and b.spec.dimension == 4
+
+
+# --- ranges -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_number_outside_its_range_widens_it_or_is_clipped_with_one_warning_or_refused():
+    def made(outside):
+        return agent(Toy(BOX, spaces.Discrete(3)), reward_range=(-0.5, 0.5), utility_range=(0, 1), outside=outside)
+
+    for outside, text in ((None, "wider"), ("widen", "wider"), ("clip", "nearest")):
+        a = made(outside)
+        with pytest.warns(UserWarning, match=r"step \d: reward is .*; expected -0.5 to 0.5 \(reward_range\)") as caught:
+            a.learn(20, progress_bar=False)
+        assert len(caught) == 1 and text in str(caught[0].message) and a.episodes == 20
+        largest = max(np.abs(played.rewards).max() for played in a.mind.told)
+        assert (largest <= 0.5) == (outside == "clip")
+        assert max(np.abs(a.rewards)) > 0.5  # the curve is of what was observed
+    with pytest.raises(nr.NoRegretError, match="reward is"):
+        made("error").learn(20, progress_bar=False)
+
+
+def test_given_features_clip_by_default_and_cannot_widen():
+    a = agent(Toy(spaces.Discrete(4), spaces.Discrete(3)), learner="primal-dual-lsvi", episodes=30)
+    with pytest.warns(UserWarning, match="nearest") as caught:
+        a.learn(30, progress_bar=False)
+    assert len(caught) == 1 and a.episodes == 30
+    with pytest.raises(nr.NoRegretError, match="outside is 'widen'; expected 'clip' or 'error' with given features"):
+        agent(Toy(spaces.Discrete(4), spaces.Discrete(3)), learner="primal-dual-lsvi", outside="widen")
+
+
+# --- what is chosen, and what is refused --------------------------------------------------------------------------------
+
+
+def test_who_learns():
+    numbered, box = Toy(spaces.Discrete(4), spaces.Discrete(2)), Toy(BOX, spaces.Discrete(2))
+    job = nr.problems.load("job-scheduling")
+    assert agent(box).learner_name == agent(numbered).learner_name == agent(numbered, learner="soft-cells").learner_name
+    assert agent(numbered, features="auto").learner_name == "soft-cells"
+    assert agent(numbered, beta=0.3).learner_name == agent(numbered, preset="simple").learner_name == "primal-dual-lsvi"
+    assert agent(numbered, learner="lsvi-ucb").learner_name == "lsvi-ucb"
+    assert nr.Agent(job).learner_name == "primal-dual-lsvi" and nr.Agent(job, features="auto").learner_name == "soft-cells"
+
+
+def test_what_is_refused_at_construction_is_one_line():
+    box, numbered = Toy(BOX, spaces.Discrete(2)), Toy(spaces.Discrete(4), spaces.Discrete(2))
+    wide = spaces.Box(-1, 1, (6,), dtype=np.float32)
+    cart = gymnasium.make("CartPole-v1")
+    cases = [
+        (lambda: nr.Agent(box, limit=1), "horizon is None and the environment has no time limit; expected horizon="),
+        (lambda: nr.Agent(cart, limit=1, horizon=501), "horizon is 501; expected at most 500, the environment's time limit"),
+        (lambda: agent(Toy(BOX, wide)), "actions is None; expected actions=5 for a grid"),
+        (lambda: agent(Toy(BOX, wide), actions=5), "makes 5^6 actions"),
+        (lambda: agent(Toy(BOX, wide), actions=1), "actions is 1; expected a whole number, at least 2"),
+        (lambda: agent(Toy(BOX, wide), actions=[[2.0] * 6]), "actions[0] is"),
+        (lambda: agent(Toy(BOX, wide), actions=[[2.0] * 5]), "actions has shape (1, 5); expected (n, 6)"),
+        (lambda: agent(Toy(BOX, spaces.Box(-np.inf, np.inf, (1,))), actions=3), "has no ends; expected a list"),
+        (lambda: agent(box, actions=3), "actions is 3; expected None, as the action space is Discrete(2)"),
+        (lambda: agent(Toy(BOX, spaces.MultiDiscrete([20, 20, 20]))), "has 8,000 actions; expected at most 1,000"),
+        (lambda: agent(Toy(BOX, spaces.Text(3))), "expected Discrete, MultiDiscrete, MultiBinary or Box actions"),
+        (lambda: agent(Toy(spaces.Sequence(BOX), spaces.Discrete(2))), "can flatten to a vector"),
+        (lambda: agent(box, features="fourier"), "features is 'fourier'; expected 'auto', a feature map"),
+        (lambda: agent(box, "primal-dual-lsvi", features="auto"), "learner 'primal-dual-lsvi' needs features"),
+        (lambda: agent(box, "primal-dual-lsvi"), "features is None"),
+        (lambda: agent(box, "soft-cells", features=nr.features.OneHot(3, 2)), "finds its own features; expected features=None"),
+        (lambda: agent(box, preset="safe"), "preset is 'safe'; expected None with features='auto': it has one setting"),
+        (lambda: agent(box, slater_gap=1.0), "slater_gap is 1.0; expected None with features='auto'"),
+        (lambda: agent(box, xi="estimate"), "xi is 'estimate'; expected None with features='auto': its dual has no cap"),
+        (lambda: agent(box, head=3), "unknown parameter of soft-cells 'head'; did you mean 'heat'?"),
+        (lambda: agent(numbered, preset="cautious"), "preset is 'cautious'; expected theory, paper, practical or simple"),
+        (lambda: agent(numbered, xi="estimate"), "xi 'estimate'"),
+        (lambda: agent(box, outside="ignore"), "unknown outside 'ignore'"),
+        (lambda: nr.Agent("NoSuchWorld-v0", limit=1), "env is 'NoSuchWorld-v0'; Gymnasium cannot make it"),
+        (lambda: agent(box).adequacy(), "adequacy is for features that were given"),
+    ]  # fmt: skip
+    for make, text in cases:
+        with pytest.raises(nr.NoRegretError) as caught:
+            make()
+        assert text in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("space", "wrong", "text"),
+    [
+        (BOX, [0.0, np.nan], "observation[1] is nan; expected a finite number"),
+        (BOX, [np.inf, 0.0], "observation[0] is inf; expected a finite number"),
+        (BOX, [0.0], "observation has 1 numbers; expected 2"),
+        (BOX, "x", "expected 2 numbers"),
+        (spaces.Discrete(4, start=1), 0, "observation is 0; expected 1..4"),
+        (spaces.Discrete(4), 1.5, "observation is 1.5; expected 0..3"),
+    ],
+)
+def test_an_observation_that_cannot_be_names_the_step(space, wrong, text):
+    env = Toy(space, spaces.Discrete(2))
+    a = agent(env).learn(2, progress_bar=False)
+    before = a.mind.arrays()["sums"].copy()
+    env.step = lambda action: (wrong, 0.0, False, False, {"cost": 0.0})
+    with pytest.raises(nr.NoRegretError) as caught:
+        a.learn(1, progress_bar=False)
+    assert f"step 1: {text}" in str(caught.value) or ("x" in str(wrong) and text in str(caught.value))
+    assert "\n" not in str(caught.value) and a.episodes == 2 and (a.mind.arrays()["sums"] == before).all()
+    for number, word in ((np.nan, "reward is nan"), (np.inf, "reward is inf")):
+        env.step = lambda action, number=number: (space.sample(), number, False, False, {"cost": 0.0})
+        with pytest.raises(nr.NoRegretError, match=f"step 0: {word}; expected a finite number"):
+            a.learn(1, progress_bar=False)
+
+
+def test_an_episode_that_the_environment_cuts_early_is_learned_from_as_it_is():
+    a = agent(Toy(BOX, spaces.Discrete(2), length=3)).learn(4, progress_bar=False)
+    assert a.lengths == [3] * 4 and not any(played.terminated for played in a.mind.told)
+
+
+def test_a_horizon_that_is_given_cuts_longer_episodes():
+    assert agent(Toy(BOX, spaces.Discrete(2), length=9)).learn(2, progress_bar=False).lengths == [5, 5]
+    with pytest.raises(nr.NoRegretError, match="goes on after the horizon 5"):
+        agent(Toy(BOX, spaces.Discrete(2), length=9), overrun="error").learn(2, progress_bar=False)
+
+
+# --- files ---------------------------------------------------------------------------------------------------------------
+
+
+def test_learning_with_a_file_between_is_learning_in_one(tmp_path):
+    env = spaces.Dict(a=BOX, b=spaces.Discrete(3))
+    whole = agent(Toy(env, spaces.Discrete(3)), heat=2.0).learn(20, progress_bar=False)
+    parts = agent(Toy(env, spaces.Discrete(3)), heat=2.0).learn(8, progress_bar=False)
+    parts.evaluate(3)
+    parts.save(tmp_path / "a.npz")
+    again = nr.Agent.load(tmp_path / "a.npz", env=Toy(env, spaces.Discrete(3))).learn(12, progress_bar=False)
+    same(whole, parts.learn(12, progress_bar=False))
+    same(whole, again)
+    alone = nr.Agent.load(tmp_path / "a.npz")
+    assert alone.mind.heat == 2.0 and alone.episodes == 8 and "heat: 2.0" in alone.summary()
+    assert alone.predict(np.zeros(5), 0) in (0, 1, 2)
+    with pytest.raises(nr.NoRegretError, match=r"expected 5 numbers, or env= for Agent.load"):
+        alone.predict({"a": 1}, 0)
+    for other, text in (
+        (Toy(BOX, spaces.Discrete(3)), "env shows 2 numbers; expected 5"),
+        (Toy(env, spaces.Discrete(4)), "env has 4 actions; expected 3"),
+        (Toy(spaces.Discrete(5), spaces.Discrete(3)), "env shows 5 states; expected 5"),
+    ):
+        with pytest.raises(nr.NoRegretError, match=text):
+            nr.Agent.load(tmp_path / "a.npz", env=other)
+    with pytest.raises(nr.NoRegretError, match="found its features itself"):
+        nr.Agent.load(tmp_path / "a.npz", features=nr.features.OneHot(3, 3))
+
+
+def test_autosave_is_a_file_to_go_on_from(tmp_path):
+    path = tmp_path / "a.npz"
+    a = agent(Toy(BOX, spaces.Discrete(3))).autosave(path, every=4)
+    seen = []
+    a.learn(10, progress_bar=False, callback=lambda agent, record: seen.append(path.exists() and np.load(path)["rewards"].size))
+    assert seen == [False] * 3 + [4] * 4 + [8] * 3 and np.load(path)["rewards"].size == 10  # and at the end
+    same(a.learn(5, progress_bar=False), nr.Agent.load(path, env=Toy(BOX, spaces.Discrete(3))))
+
+    def broken(agent, record):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        a.learn(5, progress_bar=False, callback=broken)
+    assert np.load(path)["rewards"].size == a.episodes == 16
+    a.autosave(None).learn(2, progress_bar=False)
+    assert np.load(path)["rewards"].size == 16
+    timed = agent(Toy(BOX, spaces.Discrete(3))).autosave(tmp_path / "b.npz", seconds=0.0)
+    timed.learn(1, progress_bar=False)
+    assert (tmp_path / "b.npz").exists()
+    for options, text in (({"every": 0}, "every is 0"), ({"seconds": -1}, "seconds is -1")):
+        with pytest.raises(nr.NoRegretError, match=text):
+            a.autosave(path, **options)
+    with pytest.raises(nr.NoRegretError, match="no such folder"):
+        a.autosave(tmp_path / "nowhere" / "a.npz")
+
+
+def test_nothing_is_warned_of_where_nothing_is_wrong():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agent(Toy(BOX, spaces.Discrete(3), MASKS)).learn(3, progress_bar=False)
