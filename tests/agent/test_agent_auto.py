@@ -1,4 +1,4 @@
-"""nr.Agent without features: what a mind is shown of any environment, masks, vectors of environments, ranges, files, refusals."""
+"""nr.Agent without features: what a mind is shown of any environment, masks, vectors, ranges, files, refusals."""
 
 from __future__ import annotations
 
@@ -212,7 +212,9 @@ def test_environments_in_other_processes_and_made_as_a_whole():
 
     env = AsyncVectorEnv([lambda: gymnasium.make("CartPole-v1", max_episode_steps=20) for _ in range(2)])
     try:
-        a = nr.Agent(env, limit=5, utility=lambda x, action, y, reward, info: float(abs(y[0]) > 0.1)).learn(5, progress_bar=False)
+        a = nr.Agent(env, limit=5, utility=lambda x, action, y, reward, info: float(abs(y[0]) > 0.1)).learn(
+            5, progress_bar=False
+        )
         assert a.objectives.horizon == 20 and a.episodes == 5
     finally:
         env.close()

@@ -73,7 +73,8 @@ def test_other_types_and_shapes_are_refused(tmp_path: Path, saved: dict[str, Any
         ("one_hot", [4, 2, 1], "TypeError"), ("n_actions", 3, "3"), ("learner", "opdop", "unknown learner"),
         ("learner", {}, "entry"),
         ("objectives", {}, "'limits'"), ("objectives", {"horizon": 10**9}, ""), ("features", "\x1b[2J", "entry 'features'"),
-        ("format", 4, "has format 4"), ("bound", True, "entry 'bound'"), ("outside", "?", "unknown outside"), ("outside", 3, "entry"),
+        ("format", 4, "has format 4"), ("bound", True, "entry 'bound'"), ("outside", "?", "unknown outside"),
+        ("outside", 3, "entry"),
         ("parts", [0], "parts is 0"), ("parts", 3, "entry"), ("world", [1], "expected two"), ("world", "x", "entry"),
     ],
 )  # fmt: skip

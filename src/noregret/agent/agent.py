@@ -1,13 +1,13 @@
-"""The object a user holds: an environment and a mind that learns, with learn, act and tell, predict, evaluate, save and load.
+r"""The object a user holds: an environment and a mind that learns, with learn, act and tell, predict, evaluate, save and load.
 
     agent = nr.Agent("MountainCar-v0", limit=90, utility=lambda x, action, y, reward, info: float(action != 1))
     agent.learn(200)
-    print(agent.summary(), agent.evaluate(100), sep="\\n")
+    print(agent.summary(), agent.evaluate(100), sep="\n")
     action = agent.predict(observation, step=0)
 
 Episode k resets the environment with a seed made from (seed, k) and draws its actions from another, so learning K episodes
-and K more is learning 2K, bit for bit. With features that are given this holds if the total is given as ``episodes`` or left out:
-then constants that depend on K are those of the next power of two, at least 1024 (a schedule without an end).
+and K more is learning 2K, bit for bit. With features that are given this holds if the total is given as ``episodes`` or left
+out: then constants that depend on K are those of the next power of two, at least 1024 (a schedule without an end).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from noregret._system.interrupts import held
 from noregret._system.progress import bar
 from noregret.agent import adequacy, choice
 from noregret.agent import files as agent_files
-from noregret.agent.episodes import draw, play, seeds, totals
+from noregret.agent.episodes import draw, play, ready, seeds, totals
 from noregret.agent.flights import Flights
 from noregret.agent.ranges import Ranges
 from noregret.agent.records import Callback, Evaluation, Function, Record
@@ -278,7 +278,7 @@ class Agent(Flights, Watched):
     def probabilities(self, obs: Any, step: int, mask: Any = None) -> Array:
         """Compute the probabilities (A,) of all actions at an observation, in the order of the environment's actions."""
         if not self.in_flight:
-            self.mind.ready()
+            ready(self.mind)
         read = self.actions.mask(mask, step)
         check_mask(read, step)
         return self.mind.chances(step, self.see(step, obs), read)
@@ -318,7 +318,6 @@ class Agent(Flights, Watched):
             f"{self.learner_name}{preset}, H={o.horizon} A={self.actions.n} {self._size()}",
             f"constraint: {'; '.join(o.stated())}",
             *self.mind.describe(),
-            f"after an early end every missing step counts as a raw reward of 0 and a raw {o.word} of 0",
             f"episodes: {self.episodes} of {total}; plans: {self.mind.replans}; dual: {np.round(self.mind.dual, 4).tolist()}",
             self._notice(),
         ]
@@ -331,7 +330,7 @@ class Agent(Flights, Watched):
         """Means of the last episodes, for the progress bar."""
         o = self.objectives
         means = np.mean(self.values[-RECENT:], axis=0)
-        said = [f"{name} {mean:.3g} of {limit:g}" for name, mean, limit in zip(o.names, means, o.limits, strict=True)]
+        said = [f"{name}: {mean:.3g} of {limit:g}" for name, mean, limit in zip(o.names, means, o.limits, strict=True)]
         return ", ".join([f"reward {np.mean(self.rewards[-RECENT:]):.4g}", *said])
 
     def _notice(self) -> str:

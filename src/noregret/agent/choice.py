@@ -112,7 +112,7 @@ def regression(
     """
     if ranges.outside == "widen":
         raise InputError(
-            "outside is 'widen'; expected 'clip' or 'error' with given features: their regressions keep sums of numbers in [0,1]"
+            "outside is 'widen'; expected 'clip' or 'error' with given features: regressions keep sums of numbers in [0,1]"
         )
     if options.get("preset") in SAFE:
         raise InputError(

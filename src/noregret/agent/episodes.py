@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.interrupts import held
 from noregret.errors import InputError
 from noregret.gym.spaces import Mask
 from noregret.gym.world import World
@@ -64,6 +65,12 @@ class Trace:
         )  # fmt: skip
 
 
+def ready(mind: Mind) -> None:
+    """Let a mind plan anew if its plan is out of date; Ctrl-C waits until it has one."""
+    with held():
+        mind.ready()
+
+
 def draw(policy: Array, uniform: float, deterministic: bool = False) -> int:
     """Draw an action from its probabilities (A,) by a number in [0,1), or take the likeliest."""
     return int(policy.argmax()) if deterministic else int(draw_action(policy[None, None], 0, 0, uniform))
@@ -93,7 +100,7 @@ def play(world: World, mind: Mind, draws: Sequence[tuple[int, Array]], determini
         InputError: a value or an episode's length is not what was promised; the message names the step and the value.
     """
     H = world.objectives.horizon
-    mind.ready()
+    ready(mind)
     traces = [Trace(i, uniforms) for i, (_, uniforms) in enumerate(draws)]
     for trace, (observation, mask) in zip(traces, world.start_all([seed for seed, _ in draws]), strict=True):
         trace.see(observation, mask)

@@ -1,7 +1,7 @@
 """Agents on disk: one .npz of plain arrays, one of them JSON text; no pickle.
 
-Layout 2 is that of a learner on given features with numbered actions, as version 0.1 wrote it. Layout 3 adds the world's sizes, for a
-mind that found its features itself, and the table of actions, where these are no numbers.
+Layout 2 is that of a learner on given features with numbered actions, as version 0.1 wrote it. Layout 3 adds the world's sizes,
+for a mind that found its features itself, and the table of actions, where these are no numbers.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     ...
     agent.tell(reward, cost, observation, terminated=False, truncated=False, episode="truck 7")
 
-An episode begins with the first ``act`` of its name and ends when ``tell`` says so, or after H steps. It is learned from at its end.
-Results may be told after every action, or late, or all at once. Episodes that come one after the other are those of ``learn``,
-bit for bit, if the environment is reset with ``agent.env_seed``.
+An episode begins with the first ``act`` of its name and ends when ``tell`` says so, or after H steps. It is learned from at its
+end. Results may be told after every action, or late, or all at once. Episodes that come one after the other are those of
+``learn``, bit for bit, if the environment is reset with ``agent.env_seed``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret.agent.episodes import Trace, seeds
+from noregret.agent.episodes import Trace, ready, seeds
 from noregret.agent.records import Record
 from noregret.errors import InputError, shown
 from noregret.gym.spaces import Actions, check_mask
@@ -36,7 +36,7 @@ class Flights:
         actions: Actions
         mind: Mind
 
-        def see(self, step: int, obs: Any) -> NDArray[Any]: ...
+        def see(self, step: int, obs: Any) -> NDArray[Any]: ...  # noqa: D102
         def _take(self, number: int, played: Played) -> Record: ...
         def _check_room(self, episodes: int) -> None: ...
 
@@ -78,7 +78,7 @@ class Flights:
         if trace is None:
             self._check_room(1 + len(self._flights))
             trace = Trace(self._next, seeds(self.seed, 0, self._next, H)[1])
-            self.mind.ready()
+            ready(self.mind)
         trace.see(seen, read)
         try:
             action = trace.act(self.mind)

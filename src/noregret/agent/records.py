@@ -84,4 +84,5 @@ class Function(Callback):
         self.function = function
 
     def on_episode(self, agent: Agent, record: Record) -> bool | None:
+        """Call the function."""
         return None if self.function is None else self.function(agent, record)

@@ -117,12 +117,12 @@ class Regression:
 
     def describe(self) -> list[str]:
         """What was chosen, one line each."""
+        o = self.objectives
         absorbing = "unknown" if self.spec.absorbing is None else np.round(self.spec.absorbing, 4).tolist()
         return [
             f"features: {self.features.describe()}",
-            f"ranges: reward {self.objectives.reward_range}, {self.objectives.word} {self.objectives.utility_ranges}, as given; "
-            f"a number outside: {self.ranges.outside}",
-            f"a step after an early end is worth {absorbing} (raw 0, in [0,1]; the reward first)",
+            f"ranges: reward {o.reward_range}, {o.word} {o.utility_ranges}, as given; a number outside: {self.ranges.outside}",
+            f"after an end: every step that would have followed is worth raw 0 (absorbing); in [0,1]: {absorbing}",
             f"states kept: at most {int(self.learner.kept.max())} a step",
         ]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noregret._system.files import write_whole
-from noregret.agent.episodes import Trace, seeds
+from noregret.agent.episodes import Trace, ready, seeds
 from noregret.errors import InputError, NoRegretError
 from noregret.gym.spaces import Actions
 from noregret.gym.world import World, mask_method
@@ -39,9 +39,9 @@ class Watched:
         features: Any
 
         @property
-        def history(self) -> History: ...
+        def history(self) -> History: ...  # noqa: D102
         def _need_world(self, what: str) -> World: ...
-        def probabilities(self, obs: Any, step: int, mask: Any = None) -> Array: ...
+        def probabilities(self, obs: Any, step: int, mask: Any = None) -> Array: ...  # noqa: D102
 
     #: (2,D) the least and the largest of each number of the observations that were learned from.
     seen: Array = np.zeros((2, 0))
@@ -137,7 +137,7 @@ class Watched:
         o = self.objectives
         seed, uniforms = seeds(self.seed, 4, episode, o.horizon)
         trace, total, values = Trace(episode, uniforms), 0.0, np.zeros(len(o.limits))
-        self.mind.ready()
+        ready(self.mind)
         trace.see(*world.start(seed))
         pictures = [_picture(world.env, width, _words(o, 0, total, values))]
         for h in range(o.horizon):
@@ -153,7 +153,7 @@ class Watched:
 def _words(objectives: Objectives, step: int, reward: float, values: Array) -> str:
     sense = "" if objectives.costs else " at least"
     said = [
-        f"{name} {v:.4g} of{sense} {limit:g}"
+        f"{name}: {v:.4g} of{sense} {limit:g}"
         for name, v, limit in zip(objectives.names, values, objectives.limits, strict=True)
     ]
     return "   ".join([f"step {step}", f"reward {reward:.4g}", *said])
@@ -165,23 +165,22 @@ def rendered(world: World) -> tuple[World, bool]:
     Raises:
         InputError: it does not give any, and cannot be made again so that it does.
     """
-    env = world.env
-    if world.size == 1 and getattr(env, "render_mode", None) == "rgb_array":
+    env, mode = world.env, getattr(world.env, "render_mode", None)
+    if world.size == 1 and mode == "rgb_array":
         return world, False
     import gymnasium
 
     spec = getattr(env, "spec", None)
     if spec is None:
         raise InputError(
-            f"the environment has render_mode {getattr(env, 'render_mode', None)!r} and no id to make it again; expected one made "
-            f"with render_mode='rgb_array'"
+            f"the environment has render_mode {mode!r} and no id to make it again; expected render_mode='rgb_array'"
         )
     try:
         made = gymnasium.make(spec if world.size == 1 else spec.id, render_mode="rgb_array")
     except Exception as error:  # Gymnasium, wrappers and renderers raise a dozen kinds
         said = " ".join(str(error).split())
         raise InputError(
-            f"the environment has render_mode {getattr(env, 'render_mode', None)!r} and cannot be made again with 'rgb_array': {said}"
+            f"the environment has render_mode {mode!r} and cannot be made again with render_mode='rgb_array': {said}"
         ) from None
     if getattr(made, "render_mode", None) != "rgb_array":
         raise InputError(f"environment {spec.id} gives no pictures; expected one that knows render_mode='rgb_array'")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 EVERY, OUT, AGENT, COMMAND = 10.0, Path("results/learn"), "agent.npz", "command.json"
 
 EXPRESSION = (
-    "Names: action, obs[0], next_obs[0], reward, step, info[\"key\"]; numbers, comparisons, and, or, not, + - * / **, abs, min, max."
+    "Names: action, obs[0], next_obs[0], reward, step, info['key']; also numbers, comparisons, and, or, not, + - * / **, abs, "
+    "min, max."
 )
 
 
@@ -30,7 +31,7 @@ EXPRESSION = (
 def learn(
     env: Annotated[str, typer.Argument(metavar="ENV", help="The id of a Gymnasium environment, such as MountainCar-v0.")],
     limit: Annotated[
-        list[float] | None, typer.Option("--limit", metavar="NUMBER", help="The most total cost of an episode, for each --cost.")
+        list[float] | None, typer.Option("--limit", metavar="NUMBER", help="The most cost of an episode, for each --cost.")
     ] = None,
     cost: Annotated[
         list[str] | None,
@@ -46,6 +47,9 @@ def learn(
     episodes: Annotated[
         int, typer.Option("--episodes", "-k", parser=arg.whole, metavar="N", help="Episodes to learn from, in all.")
     ] = 200,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", metavar="TEXT", help="What tables and figures call each constraint.")
+    ] = None,
     horizon: Annotated[
         int | None,
         typer.Option("--horizon", "-H", parser=arg.whole, metavar="H", help="Steps of an episode; the time limit by default."),
@@ -60,7 +64,7 @@ def learn(
     ] = None,
     actions: Annotated[
         int | None,
-        typer.Option("--actions", parser=arg.whole, metavar="N", help="Points of a grid in each dimension of a Box of actions."),
+        typer.Option("--actions", parser=arg.whole, metavar="N", help="Grid points in each dimension of a Box of actions."),
     ] = None,
     reward_range: Annotated[
         tuple[float, float] | None,
@@ -71,7 +75,7 @@ def learn(
         typer.Option("--cost-range", "--utility-range", metavar="LOW HIGH", help="Of the cost or utility of a step."),
     ] = None,
     settings: arg.Settings = None,
-    gif: Annotated[bool, typer.Option("--gif", help="Also write an episode as moving pictures, if it can be rendered.")] = False,
+    gif: Annotated[bool, typer.Option("--gif", help="Also write an episode as moving pictures, if it can be.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -85,6 +89,7 @@ def learn(
 
     The agent is saved while it learns: kill the command and start it again, and it goes on.
     """
+    import os
     import threading
 
     from noregret._system.files import make_folder
@@ -94,13 +99,14 @@ def learn(
 
     if cost and utility:
         raise InputError("--cost and --utility are both given; expected one of them")
-    if cost and threshold or utility and limit:
+    if (cost and threshold) or (utility and limit):
         raise InputError("--limit goes with --cost and --threshold with --utility; expected a pair")
     figures.require()
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pictures are drawn where nobody looks
     asked: dict[str, Any] = {
-        "env": env, "limit": limit, "cost": cost, "threshold": threshold, "utility": utility, "horizon": horizon, "seed": seed,
-        "features": features, "learner": learner, "actions": actions, "reward_range": reward_range, "value_range": value_range,
-        "settings": arg.settings(settings or []),
+        "env": env, "limit": limit, "cost": cost, "threshold": threshold, "utility": utility, "name": name, "horizon": horizon,
+        "seed": seed, "features": features, "learner": learner, "actions": actions, "reward_range": reward_range,
+        "value_range": value_range, "settings": arg.settings(settings or []),
     }  # fmt: skip
     folder = out or OUT / file_name(env)
     made = _make(asked)
@@ -119,7 +125,12 @@ def learn(
     pictures = _pictures(agent, folder, gif)
     title = f"{env}: {'; '.join(agent.objectives.stated())}", f"{agent.episodes:,} episodes learned from, seed {seed}."
     files = learned.write(
-        folder, agent.history, title=title, summary=agent.summary(), pictures=pictures, repeats=_repeats(folder, env, cost or utility)
+        folder,
+        agent.history,
+        title=title,
+        summary=agent.summary(),
+        pictures=pictures,
+        repeats=_repeats(folder, env, cost or utility),
     )
     console().print(learned.table(agent.history).rich())
     names = [AGENT, *(p.path.name for p in pictures), *(file.name for file in files)]
@@ -136,11 +147,11 @@ def _make(asked: dict[str, Any]) -> Agent:
     world = as_environment(asked["env"])
     chosen = named_features(asked["features"], world, asked["actions"])
     words = _words(asked)
-    cut = {"overrun": "cut"} if asked["horizon"] is not None else {}
     return Agent(
         world, asked["learner"], features=chosen, threshold=asked["threshold"], limit=asked["limit"], horizon=asked["horizon"],
         seed=asked["seed"], reward_range=asked["reward_range"], utility_range=asked["value_range"], actions=asked["actions"],
-        utility=words, constraint_names=_names(asked), **cut, **asked["settings"],
+        utility=words, constraint_names=_names(asked), overrun=None if asked["horizon"] is None else "cut",
+        **asked["settings"],
     )  # fmt: skip
 
 
@@ -153,9 +164,10 @@ def _words(asked: dict[str, Any]) -> Any:
 
 
 def _names(asked: dict[str, Any]) -> list[str]:
-    """Constraints are called by their expressions, if these differ."""
-    texts = [" ".join(text.split()) for text in asked["cost"] or asked["utility"] or []]
-    return texts if len(set(texts)) == len(texts) else []
+    """Constraints are called as asked for, else by their expressions, if these differ."""
+    word = "cost" if asked["cost"] else "utility"
+    texts = asked["name"] or [f"{word} ({' '.join(text.split())})" for text in asked["cost"] or asked["utility"] or []]
+    return texts if asked["name"] or len(set(texts)) == len(texts) else []
 
 
 def _resumed(folder: Path, asked: dict[str, Any], made: Agent, fresh: bool) -> Agent:
@@ -192,10 +204,11 @@ def _pictures(agent: Agent, folder: Path, gif: bool) -> list[Any]:
     """The policy as a map where observations are two numbers, and a film where it is asked for."""
     from noregret.report import figures
     from noregret.report.learned import Picture
+    from noregret.results import drawing
 
     made = []
     if agent.seen.shape[1] == 2:
-        figure, axes = figures.new(1, 1, 6.4, 5.0)
+        figure, axes = drawing.new(1, 1, 6.4, 5.0)
         agent.policy_map(ax=axes[0, 0])
         path = figures.write(figure, folder / "policy.png")
         made.append(Picture("policy", "The likeliest action at the first step; the paler, the less likely.", path))

@@ -20,7 +20,6 @@ from noregret.problems.checks import integer
 from noregret.problems.continuous import is_feature_map
 from noregret.problems.linear_continuous import LinearCMDP
 
-
 #: Features that have a name, and their parameters.
 NAMED: dict[str, tuple[str, ...]] = {"auto": (), "one-hot": (), "fourier": ("order",), "tiles": ("tiles", "tilings")}
 

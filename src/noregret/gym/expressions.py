@@ -146,8 +146,9 @@ class Expression:
         """``obs[0]``, ``info["fuel"]``, or an entry of these."""
         inner = node.value
         if not (isinstance(inner, ast.Subscript) or (isinstance(inner, ast.Name) and inner.id in NAMES[:3] + NAMES[5:])):
-            raise InputError(f"expression {self.text!r}: brackets follow {ast.unparse(inner)!r}; expected obs, next_obs, action "
-                             f"or info")  # fmt: skip
+            raise InputError(
+                f"expression {self.text!r}: brackets follow {ast.unparse(inner)!r}; expected obs, next_obs, action or info"
+            )
         match node.slice:
             case ast.Constant(value=str() | int() as key) if not isinstance(key, bool):
                 pass

@@ -124,8 +124,8 @@ class Observations:
 class Actions:
     """The actions of an environment, numbered 0..n-1 for the learner.
 
-    ``table`` (n, ...) holds each action as the environment takes it; None where actions are numbers from ``first`` on. ``parts``
-    are the sizes of the entries of MultiDiscrete actions.
+    ``table`` (n, ...) holds each action as the environment takes it; None where actions are numbers from ``first`` on.
+    ``parts`` are the sizes of the entries of MultiDiscrete actions.
     """
 
     n: int
@@ -153,8 +153,7 @@ class Actions:
         if is_discrete(space):
             return Actions(int(space.n), int(space.start))
         if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
-            multi = isinstance(space, spaces.MultiDiscrete)
-            sizes = tuple(int(n) for n in np.ravel(space.nvec)) if multi else (2,) * math.prod(space.shape)
+            sizes = tuple(int(n) for n in np.ravel(getattr(space, "nvec", np.full(space.shape, 2))))
             first = np.ravel(getattr(space, "start", np.zeros(len(sizes)))).astype(space.dtype)
             _few(math.prod(sizes), space)
             rows = np.array(list(itertools.product(*map(range, sizes))), dtype=space.dtype) + first

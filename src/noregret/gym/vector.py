@@ -1,7 +1,7 @@
 """Environments side by side (``gymnasium.vector``) as episodes that begin together.
 
-A round starts one episode in each of the n environments and ends when the last of them is over. An environment whose episode is over
-goes on by itself until then, as its mode of autoreset has it, and nobody looks.
+A round starts one episode in each of the n environments and ends when the last of them is over. An environment whose episode is
+over goes on by itself until then, as its mode of autoreset has it, and nobody looks.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class VectorWorld(World):
         if self._mode == "DISABLED" and (over_now := np.logical_or(ends, cuts)).any():
             observations, infos = self.env.reset(options={"reset_mask": over_now})
             self._xs = _parts(self.env.single_observation_space, observations, self.size)
-            for i in np.flatnonzero(over_now):
+            for i in np.flatnonzero(over_now).tolist():
                 self._idle[i] = self._mask(0, _info(infos, i), None)
         return out
 

@@ -12,8 +12,8 @@ Where the utilities come from (``utility=``):
   ``limit``, utilities for ``threshold``, a vector for either. An environment that only shows the other kind is refused.
 
 Observations and actions of a Discrete space that starts at n are n, n+1, ... for the environment and its user, and 0, 1, ...
-for the learner; ``starts`` says by how much they differ. Which actions can be taken is read from ``info["action_mask"]`` of reset
-and step, else from a method ``action_masks()`` of the environment or of one that it wraps.
+for the learner; ``starts`` says by how much they differ. Which actions can be taken is read from ``info["action_mask"]`` of
+reset and step, else from a method ``action_masks()`` of the environment or of one that it wraps.
 """
 
 from __future__ import annotations

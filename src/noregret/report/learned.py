@@ -14,7 +14,7 @@ import numpy as np
 from noregret.metrics import show
 from noregret.report import figures, tables
 from noregret.report.page import fill
-from noregret.results import History
+from noregret.results import History, drawing
 from noregret.results.history import RECENT
 
 
@@ -49,7 +49,7 @@ def write(
         The files: curves.csv, the figure as PNG, SVG and PDF, and page.html.
     """
     out = Path(folder)
-    figure, axes = figures.new(1, 3, 15.0, 4.2)
+    figure, axes = drawing.new(1, 3, 15.0, 4.2)
     history.plot(axes)
     files = [tables.write_text(out / "curves.csv", _csv(history)), *figures.write_all(figure, out / "curves")]
     good = _meets(history)

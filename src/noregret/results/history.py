@@ -87,10 +87,9 @@ class History(Saved):
         """Every episode as a dot, and the mean over the last ones as a line."""
         width = self._width()
         if width > 1:
-            ax.plot(self.episodes, numbers, ".", color=colour, alpha=0.35, markersize=3, markeredgewidth=0)
-        if len(numbers):
-            means = np.convolve(numbers, np.full(width, 1.0 / width), mode="valid")
-            ax.plot(self.episodes[width - 1 :], means, color=colour, label=name)
+            ax.plot(self.episodes, numbers, ".", color=colour, alpha=0.5, markersize=5, markeredgewidth=0)
+        means = np.convolve(numbers, np.full(width, 1.0 / width), mode="valid") if len(numbers) else numbers
+        ax.plot(self.episodes[width - 1 :], means, color=colour, label=name)
 
     def __repr__(self) -> str:
         """A one-line summary."""
