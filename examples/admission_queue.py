@@ -1,6 +1,6 @@
 """Admission control of a queue, written as a plain Gymnasium environment; a limit on the waiting.
 
-python examples/admission_queue.py [--episodes 2000]
+python examples/admission_queue.py [--episodes 500]
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Queue(gymnasium.Env[int, int]):
         return self.jobs, float(admitted), False, self.time == 20, {"cost": self.jobs / 10}
 
 
-def main(episodes: int = 2000) -> nr.Agent:
+def main(episodes: int = 500) -> nr.Agent:
     """Learn to admit as many as a mean total cost of 2 allows."""
-    agent = nr.Agent(Queue(), limit=2.0, horizon=20, episodes=episodes, constraint_names=["waiting"], preset="simple", beta=0.2)
+    agent = nr.Agent(Queue(), limit=2.0, horizon=20, constraint_names=["waiting"])
     agent.learn(episodes)
     print(agent.summary())
     print(agent.evaluate(100))
@@ -46,5 +46,5 @@ def main(episodes: int = 2000) -> nr.Agent:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--episodes", type=int, default=2000)
+    parser.add_argument("--episodes", type=int, default=500)
     main(parser.parse_args().episodes)

@@ -18,8 +18,7 @@ def main(episodes: int = 2000) -> nr.RunResult:
     optimum = nr.solve(problem)
     print(f"{problem}\noptimum {optimum.value:.4f}, dual {optimum.dual.round(3)}, Slater gap {optimum.slater_gap:.4f}")
     for options in ({"replan": "always"}, {"replan": "doubling", "merge_tol": 0.01}):
-        given = {"preset": "simple", "beta": 0.1, **options}
-        result = nr.run(problem, episodes=episodes, trials=1, record_every=max(1, episodes // 50), **given)
+        result = nr.run(problem, episodes=episodes, trials=1, record_every=max(1, episodes // 50), **options)
         print(
             f"{options}: regret {result.regret[0, -1]:.1f}, hard regret {result.hard_regret[0, -1]:.1f}, "
             f"violation {result.violation[0, -1]:.1f}, {result.seconds:.1f} s"

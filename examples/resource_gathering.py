@@ -15,7 +15,6 @@ import gymnasium
 import mo_gymnasium
 
 import noregret as nr
-from noregret.features import OneHot
 
 HORIZON = 20
 
@@ -37,12 +36,11 @@ def main(episodes: int = 3000) -> nr.Agent:
     """Learn and evaluate."""
     env = gymnasium.wrappers.TimeLimit(Fields(mo_gymnasium.make("resource-gathering-v0").unwrapped), HORIZON)
     agent = nr.Agent(
-        env, features=OneHot(100, 4), threshold=-0.1, reward_range=(0, 2), utility_range=(-1, 0), reward_weights=[0, 1, 1],
-        utility_weights=[[1, 0, 0]], episodes=episodes, constraint_names=["survival"], preset="simple", beta=0.05,
+        env, threshold=-0.1, reward_weights=[0, 1, 1], utility_weights=[[1, 0, 0]], constraint_names=["survival"]
     )  # fmt: skip
     agent.learn(episodes)
     print(agent.summary())
-    print(agent.evaluate(100))
+    print(agent.evaluate(500))
     return agent
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -279,16 +276,3 @@ def test_the_horizon_is_that_of_the_time_limit_and_transformers_are_fitted_on_pl
     a = nr.Agent(env, features=RBFSampler(n_components=8, random_state=0), limit=1, utility=lambda *_: 0.0, episodes=4)
     assert a.objectives.horizon == 7 and a.spec.dimension == 16
     a.learn(4, progress_bar=False)
-
-
-@pytest.mark.parametrize("name", ["linear_cmdp", "frozen_lake", "admission_queue", "mountain_car", "resource_gathering"])
-def test_examples_run_at_small_size(name, capsys):
-    if name in ("mountain_car", "resource_gathering"):
-        pytest.importorskip("sklearn" if name == "mountain_car" else "mo_gymnasium")
-    path = Path(__file__).parents[2] / "examples" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"example_{name}", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    module.main(episodes=12)
-    assert "regret" in capsys.readouterr().out or name != "linear_cmdp"
