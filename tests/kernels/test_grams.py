@@ -11,6 +11,7 @@ import pytest
 from noregret.features import OneHot, one_hot
 from noregret.kernels.empirical import UNTRIED, empirical_model, learn_episode, transition_radius
 from noregret.kernels.gram.base import Tables, everyone, norm, run_learn
+from noregret.kernels.gram.bounded import bounded_gram, place, prepare
 from noregret.kernels.gram.dense import Sizes, Visited, dense_gram
 from noregret.kernels.gram.one_hot import one_hot_gram
 from noregret.kernels.gram.stream import tiles
@@ -83,22 +84,21 @@ class Dense:
 
     def __init__(self, phi: Any, r: Rule, shared: bool) -> None:
         J, d = len(r.beta), phi.shape[2]
-        self.rule, self.phi, self.shared, self.bonus = r, phi, shared, np.zeros((H, J))
+        self.rule, self.phi, self.bonus = r, phi, np.zeros((H, J))
         size = Sizes(H, A, J, M, rows=A, blocks=1, width=d)
-        self.gram = dense_gram(size, LAM, 3 * S, shared=shared)
-        self.tiles = tiles(self.gram, self.bonus)
+        self._make(size, shared)
+
+    def _make(self, size: Sizes, shared: bool) -> None:
+        self.gram: Any = dense_gram(size, LAM, 3 * S)
+        self.tables: Any = tiles(self.gram, self.bonus, np.zeros(size.J))
         self.places: list[dict[int, int]] = [{} for _ in range(H)]
 
     def learn(self, x: Any, a: Any, o: Any) -> None:
-        n = H + 1 if self.shared else H
-        at = [
-            self.places[0 if self.shared else h].setdefault(int(x[h]), len(self.places[0 if self.shared else h]))
-            for h in range(1, n)
-        ]
-        run_learn(self.gram, Visited(self.phi[x[:n]], np.array([0, *at])), a, o)
+        at = [self.places[h].setdefault(int(x[h]), len(self.places[h])) for h in range(1, H)]
+        run_learn(self.gram, Visited(self.phi[x[:H]], np.array([0, *at])), a, o)
 
     def plan(self) -> tuple[np.ndarray, np.ndarray]:
-        run_backward(self.gram, self.tiles, self.rule, Y, ALPHA)
+        run_backward(self.gram, self.tables, self.rule, Y, ALPHA)
         view = ContinuousPlan(
             SimpleNamespace(n_actions=A),
             self.gram.w,
@@ -113,14 +113,33 @@ class Dense:
         return np.array([Q for _, Q, _ in steps]), np.array([policy for policy, _, _ in steps])
 
 
-@pytest.mark.parametrize("shared", [False, True], ids=["each step alone", "shared"])
-@pytest.mark.parametrize("kind", ["one-hot", "table", "dense"])
+class Bounded(Dense):
+    """The same with a bound on the states, by matrix products; steps may share."""
+
+    def _make(self, size: Sizes, shared: bool) -> None:
+        self.gram = bounded_gram(size, LAM, 3 * S, 0.0, shared=shared)
+
+    def learn(self, x: Any, a: Any, o: Any) -> None:
+        rows = self.phi[x[: H + (len(self.gram.visits) == 1)]]
+        assert place(self.gram, rows, a, 0, False) == H
+        run_learn(self.gram, rows, a, o)
+
+    def plan(self) -> tuple[np.ndarray, np.ndarray]:
+        self.tables = prepare(self.gram, self.bonus, np.zeros(self.bonus.shape[1]))
+        return super().plan()
+
+
+@pytest.mark.parametrize(
+    ("kind", "shared"),
+    [(k, s) for k in ("one-hot", "table", "dense", "bounded") for s in (False, True) if k != "dense" or not s],
+)
 @pytest.mark.parametrize("options", [{}, {"dual_estimate": "pessimistic", "pessimism": 0.6}, {"bonus": "constant"}])
 def test_one_pass_for_every_gram(kind: str, shared: bool, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(3)
     phi = one_hot(S, A) if kind == "one-hot" else rng.normal(size=(S, A, 4)) / 3
     r = rule(**options)
-    one: Any = Dense(phi, r, shared) if kind == "dense" else Numbered(kind, phi, r, shared)
+    vectors = {"dense": Dense, "bounded": Bounded}
+    one: Any = vectors[kind](phi, r, shared) if kind in vectors else Numbered(kind, phi, r, shared)
     data: list[Any] = []
     for k in range(30):
         if k in (0, 1, 2, 5, 11, 12, 29):
@@ -128,7 +147,7 @@ def test_one_pass_for_every_gram(kind: str, shared: bool, options: dict[str, Any
             want = literal(phi, data, r, shared)
             np.testing.assert_allclose(Q, want[0], atol=1e-7)
             np.testing.assert_allclose(policy, want[1], atol=1e-6)
-            if kind != "dense":
+            if kind not in vectors:
                 norms = np.array([norm(one.gram, h, s, a) for h, s, a in np.ndindex(H, S, A)]).reshape(H, S, A)
                 np.testing.assert_allclose(norms, want[3], rtol=1e-7)
         x, a, o = rng.integers(S - 1, size=H + 1), rng.integers(A, size=H), rng.random((H, 1 + M))

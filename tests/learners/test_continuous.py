@@ -144,8 +144,13 @@ def test_the_pessimistic_dual_estimate_is_that_of_the_tabular_learner():
     [
         ({"safe_policy": np.ones((H, 2, A))}, "safe_policy is given; expected none where states are vectors"),
         ({"rounding": 0.1}, "rounding is given; expected none where states are vectors"),
-        ({"restart": "doubling"}, "restart and xi 'estimate' are for finite states"),
-        ({"xi": "estimate"}, "restart and xi 'estimate' are for finite states"),
+        ({"restart": "doubling"}, "restart is 'doubling'; expected 'none' where states are vectors"),
+        ({"xi": "estimate"}, "xi is 'estimate'; expected a number where states are vectors"),
+        ({"certificate": "confidence"}, "certificate is given; expected none where states are vectors"),
+        ({"restart_data": "dropped"}, "restart_data is given; expected none where states are vectors"),
+        ({"share": "transitions"}, "share"),
+        ({"share": "all", "cache": "float32"}, "cache is 'float32'; expected 'float64'"),
+        ({"share": "all", "states": 1}, "states is 1"),
         ({"preset": "safe"}, "preset of primal-dual-lsvi"),
     ],
 )
@@ -237,7 +242,7 @@ def test_lazy_plans_are_made_when_a_determinant_doubled_or_the_dual_moved():
         dets = []
         for h in range(H):
             Lambda = CONSTANTS["lam"] * np.eye(6)
-            for y, c, _ in ref.episodes:
+            for y, c, *_ in ref.episodes:
                 f = JOINT.phi([y[h]])[0, c[h]]
                 Lambda += np.outer(f, f)
             dets.append(np.linalg.det(Lambda))
@@ -251,7 +256,7 @@ def test_lazy_plans_are_made_when_a_determinant_doubled_or_the_dual_moved():
             assert difference(learner, ref, np.array([[0.4]])) < 1e-8
         V = ref.at(0, x[0])[2]
         ref.Y = np.clip(acting + ref.eta * (ref.b - V[1:]), 0.0, ref.xi)
-        ref.episodes.append((x, a, seen))
+        ref.episodes.append((x, a, seen, False))
         learner.observe(x, a, seen[:, 0], seen[:, 1])
         np.testing.assert_allclose(learner.dual, ref.Y, atol=1e-8)
     learner.plan()

@@ -41,7 +41,9 @@ def test_norms_do_not_drift_in_a_million_updates_with_a_tiny_ridge():
         dense.keep(gram, 1, row)
     rule = assemble(Constants(lam, 0.1, 5.0, 0.0, 1.0, cap="H-h+1", lower_clip=True), ContinuousSpec(2, [0.0], OneHot(1, 1)))
     n = 1_000_000
-    _many(gram, phi, n - 1, rule, tiles(gram, np.zeros((2, 2))), np.zeros(1), np.full(2, 0.5))  # one short of a refresh
+    _many(
+        gram, phi, n - 1, rule, tiles(gram, np.zeros((2, 2)), np.zeros(2)), np.zeros(1), np.full(2, 0.5)
+    )  # one short of a refresh
     Lambda = lam * np.eye(p) + sum((n - 1 - i + 996) // 997 * np.outer(f, f) for i, f in enumerate(phi))
     np.testing.assert_allclose(gram.Lambda[1, 0], Lambda, rtol=1e-9)
     want = np.einsum("nrp,pq,nrq->n", rows, np.linalg.inv(Lambda), rows)

@@ -11,8 +11,10 @@ import pytest
 import noregret as nr
 from noregret import oracle
 from noregret.features import Fourier
+from noregret.oracle.quadrature import GridOracle
 from noregret.problems import LinearCMDP, TabularCMDP, load, names
 from noregret.problems.quadrature import Quadrature
+from noregret.runs import Ask
 from noregret.runs.trial import LinearTrial
 from tests.support import begin
 
@@ -140,13 +142,59 @@ def test_regret_is_the_sum_of_the_exact_gaps_of_the_policies_played():
     assert not np.array_equal(result.regret[0], result.regret[1])
     coarse = nr.run(ONE, episodes=K, trials=1, seed=seed, record_every=10, cells=200, preset="simple", beta=0.1)
     assert coarse.episodes.tolist() == [10, 20, 30]
-    assert coarse.regret[0, 0] == pytest.approx(10 * regret[9])
+    np.testing.assert_array_equal(coarse.regret[0], result.regret[0, 9::10])  # records change nothing
+    thin = nr.run(
+        ONE, episodes=K, seed=seed, trials=1, record_every=10, cells=200, preset="simple", beta=0.1, evaluate="records"
+    )
+    assert thin.regret[0, 0] == pytest.approx(10 * regret[9])
+    with pytest.raises(nr.NoRegretError, match="evaluate"):
+        nr.run(ONE, episodes=K, trials=1, evaluate="never")
+
+
+def test_plans_that_last_are_evaluated_once_and_every_episode_counts(monkeypatch):
+    given = {"episodes": 60, "seed": 5, "cells": 100, "replan": "doubling", "dual_tol": 0.5}
+    exact, evaluate, made = begin(ONE, record_every=1, **given), GridOracle.evaluate, []
+    monkeypatch.setattr(GridOracle, "evaluate", lambda self, policy: made.append(evaluate(self, policy)) or made[-1])
+    exact.advance(60)
+    assert len(made) == exact.learner.replans < 60 and exact.evaluated == "every plan"
+    for record_every in (7, 60):
+        trial = begin(ONE, record_every=record_every, **given)
+        for _ in trial.blocks(11):
+            pass
+        np.testing.assert_array_equal(trial.sums, exact.sums)
+    half, again = begin(ONE, record_every=60, **given), begin(ONE, record_every=60, **given)
+    half.advance(31)
+    arrays, meta, _ = half.state()
+    again.restore(31, arrays, meta)
+    again.advance(29)
+    np.testing.assert_array_equal(again.curves, exact.curves[-1:])
+
+
+def test_numbers_of_another_evaluation_have_another_name():
+    keys = [
+        Ask(ONE, "primal-dual-lsvi", 10, params=params).keys()[0] for params in ({}, {"evaluate": "records"}, {"beta": 0.1})
+    ]
+    assert [key.meaning for key in keys] == [3, 1, 4]
+    assert Ask("random:S=3,A=2,H=2", "primal-dual-lsvi", 10).keys()[0].meaning == 1
 
 
 def test_other_features_than_the_problems_own_and_lsvi_ucb():
     fourier = Fourier([-3], [3], n_actions=3, order=4)
     result = nr.run(ONE, "lsvi-ucb", episodes=20, trials=1, record_every=10, cells=100, features=fourier)
     assert "Fourier" in result.constants["features"] and (result.dual == 0).all()
+    trial = begin(ONE, "lsvi-ucb", episodes=20, record_every=10, cells=100, features=fourier)
+    gaps = []
+    for _ in range(20):
+        gaps.append(trial.V_star - trial.truth.evaluate(lambda h, x: trial.learner.plan().probabilities(h, x))[0])
+        trial.advance(1)
+    np.testing.assert_allclose(result.regret[0], np.cumsum(gaps)[9::10])
+
+
+def test_steps_that_share_learn_from_the_last_state_too():
+    trial = begin(ONE, episodes=30, cells=60, share="all", beta=0.5)
+    trial.advance(30)
+    gram, H = trial.learner.gram, ONE.horizon
+    assert gram.visits.tolist() == [30 * H] and gram.counts.tolist() == [30 * H]
 
 
 def test_an_interrupt_keeps_what_is_done(monkeypatch):

@@ -44,13 +44,14 @@ class Adequacy:
     residual: Array  # (1+m,) root mean square of e, reward then utilities
     unexplained: Array  # (1+m,) share of e² that nearby states share
     shared: Array  # (1+m,) root of the part of e² that nearby states share
-    rank: Array  # (H,) of the features seen
+    rank: Array  # (H,) of the features seen; (1,) where steps share
     dimension: int
-    smallest: Array  # (H,) smallest eigenvalue of Σφφᵀ/n
+    smallest: Array  # (H,) or (1,) smallest eigenvalue of Σφφᵀ/n
     spread: Array  # (1+m,) root mean square of y less its mean at the step
     large_bonus: float  # share of visits with a large bonus
     pairs: int
     one_hot: bool  # features are exact then
+    ended: float = 0.0  # share of episodes that ended early, after which each step has its absorbing worth
 
     @property
     def verdict(self) -> str:
@@ -86,6 +87,7 @@ class Adequacy:
                 f"rank of the features:   {int(self.rank.min())} to {int(self.rank.max())} of {self.dimension}",
                 f"smallest eigenvalue:    {self.smallest.min():.3g} to {self.smallest.max():.3g}",
                 f"large bonus:            {self.large_bonus:.0%} of the visits",
+                f"early ends:             {self.ended:.0%} of the episodes; what follows is known and part of the target",
                 self.verdict,
             ]
         )
@@ -106,7 +108,8 @@ def assess(learner: ContinuousLearner, episodes: list[Episode]) -> Adequacy:
         actions = np.array([e.actions[h] for e in there])
         x = np.array([np.ravel(e.observations[h]) for e in there], dtype=np.float64)
         x = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)
-        known = view.bonus[h, 0] * np.array([_norm(view.inverse[h], e, h, learner) for e in there]) <= LARGE * learner.cap[h]
+        norms = np.array([_norm(view.inverse_of(h), e, h, learner) for e in there])
+        known = view.bonus[h, 0] * norms <= LARGE * learner.cap[h]
         large, squares, total = large + int((~known).sum()), squares + (errors**2).sum(axis=0), total + len(there)
         for a in np.unique(actions):
             group = np.flatnonzero(known & (actions == a))
@@ -128,6 +131,7 @@ def assess(learner: ContinuousLearner, episodes: list[Episode]) -> Adequacy:
         shared=np.sqrt(np.maximum(shared, 0.0) / max(pairs, 1)), spread=np.sqrt(varied / max(pairs, 1)), rank=rank,
         dimension=spec.dimension, smallest=np.maximum(eigenvalues.min(axis=(1, 2)), 0.0),
         large_bonus=large / max(total, 1), pairs=pairs, one_hot=_one_hot(learner.map),
+        ended=float(np.mean([e.terminated and len(e.actions) < H for e in episodes])),
     )  # fmt: skip
 
 
@@ -151,7 +155,7 @@ def _target_and_fit(learner: ContinuousLearner, episode: Episode, h: int) -> tup
         y += (spec.horizon - len(episode.actions)) * np.asarray(spec.absorbing)
     whole, term = phi.copy(), phi
     for _ in range(TERMS):
-        term = learner.lam * (view.inverse[h, block] @ term)
+        term = learner.lam * (view.inverse_of(h)[block] @ term)
         whole += term
     return y, np.asarray(view.w[h, : len(y), block] @ whole)
 

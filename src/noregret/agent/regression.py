@@ -78,7 +78,7 @@ class Regression:
     def learn(self, played: Played) -> None:
         """Learn from an episode."""
         episode = self.encoded(played)
-        self.learner.observe_rows(episode.rows, episode.actions, episode.observed)
+        self.learner.observe_rows(episode.rows, episode.actions, episode.observed, played.terminated)
         self._rows.clear()
         self.learned += 1
         self.retune()
@@ -94,7 +94,8 @@ class Regression:
             raise InputError(f"step {L - 1}: the episode was cut after {L} steps; expected the horizon {H}, or features='auto'")
         if L < H and self.objectives.absorbing is None:
             self.ranges.early(L - 1)
-        rows = np.array([self._encoded(h, played.observations[h]) for h in range(L)])
+        after = self.learner.shares and not played.terminated  # then the state after the last step is learned from too
+        rows = np.array([self._encoded(h, played.observations[h]) for h in range(L + after)])
         observed = np.array([self.objectives.to_unit(h, played.rewards[h], played.values[h]) for h in range(L)])
         reward, values = totals(played)
         return Episode(list(played.observations), rows, played.actions, observed, reward, values, played.terminated)
@@ -123,8 +124,15 @@ class Regression:
             f"features: {self.features.describe()}",
             f"ranges: reward {o.reward_range}, {o.word} {o.utility_ranges}, as given; a number outside: {self.ranges.outside}",
             f"after an end: every step that would have followed is worth raw 0 (absorbing); in [0,1]: {absorbing}",
-            f"states kept: at most {int(self.learner.kept.max())} a step",
+            f"states kept: {self._states()}",
         ]
+
+    def _states(self) -> str:
+        learner, kept = self.learner, int(self.learner.kept.max())
+        if "states" not in learner.constants:
+            return f"at most {kept} a step"
+        per, tolerance = "for all steps" if learner.shares else "a step", float(learner.gram.tolerance[1])
+        return f"{kept} of at most {learner.constants['states']} {per}; each stands for features within {tolerance:.3g} of its own"
 
     def memory_bound(self) -> int:
         """Bytes that it will need at most, as long as its constants stand."""

@@ -1,7 +1,11 @@
 r"""Algorithm 1 with states that are vectors: the same lines as :mod:`noregret.learners.primal_dual_lsvi`, another memory.
 
-What is kept is in :mod:`noregret.kernels.gram.dense`, and how a step is swept in :mod:`noregret.kernels.gram.stream`. Three
-choices are added.
+What is kept is in :mod:`noregret.kernels.gram.dense`, and how a step is swept in :mod:`noregret.kernels.gram.stream`; with
+``share="all"`` or a budget of ``states`` both are in :mod:`noregret.kernels.gram.bounded`. Four choices are added.
+
+``share="nothing"`` is the printed algorithm. ``share="all"`` has one regression for all steps, over all transitions whatever
+their step: Λ = λI + Σ_τ Σ_t φφᵀ, with targets j + V_{j,h+1}(x') for step h. ``share="auto"`` takes what the spec declares.
+``"transitions"`` alone is refused: the rewards of a step would need a Λ of their own, and its bonus two norms.
 
 ``replan="always"`` plans before every episode, as the paper does. ``replan="doubling"`` keeps w, Λ⁻¹ and Y of the last plan, so
 the policy stands still, until some det Λ_h has doubled since or some Y_i has moved by more than ``dual_tol``; in between acting
@@ -28,7 +32,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 from noregret._system.interrupts import held
 from noregret.errors import InputError, unknown_name
 from noregret.kernels.gram.base import run_learn
+from noregret.kernels.gram.bounded import bounded_bytes, bounded_gram, log_dets, prepare
 from noregret.kernels.gram.dense import Sizes, Visited, bytes_needed, dense_gram, near
 from noregret.kernels.gram.stream import tiles
 from noregret.kernels.steps import dual_step, pace
@@ -49,57 +54,85 @@ from noregret.learners.presets import Constants, primal_dual
 from noregret.learners.primal_dual_lsvi import Algorithm1, PrimalDualLSVI, run_backward
 from noregret.learners.vectors import ContinuousLearner, ContinuousPlan
 from noregret.problems.base import Array
-from noregret.problems.checks import number
+from noregret.problems.checks import integer, number
 from noregret.problems.continuous import ContinuousSpec
 
 REPLAN = ("always", "doubling")
+SHARE = ("all", "auto", "nothing")
 
 #: States a step for which room is made at first.
 FIRST_ROOM = 512
+#: The most states that steps which share keep, unless told.
+STATES = 3000
+#: How far a Y may move before a new plan, as a share of 0.1 + Y, where steps share and no ``dual_tol`` is given.
+DUAL_SHARE = 0.05
+
+#: The key of an early end, which is that of no state.
+END = bytes(16)
 
 #: Parameters of the finite form that need states one can list, and why.
-FINITE_ONLY = {"safe_policy": "it is a table over states", "rounding": "its net is over tables"}
+FINITE_ONLY = {
+    "safe_policy": "it is a table over states",
+    "rounding": "its net is over tables",
+    "certificate": "it is of mixtures with a safe_policy",
+    "restart_data": "there is no restart here, and retune(K) keeps all data",
+}
 
 
 class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
     """``primal-dual-lsvi`` on a :class:`~noregret.problems.continuous.ContinuousSpec`.
 
-    Beside the constants it takes ``replan``, "always" or "doubling"; ``dual_tol``, how far a Y_i may move before a new plan,
-    with "doubling"; ``merge_tol``: next states whose features differ by at most this share a place (0 for equal ones only); and
-    ``cache``, "float64" or "float32", how next states are kept.
+    Beside the constants it takes ``share``, "auto", "nothing" or "all"; ``replan``, "always" or "doubling" (by default where
+    steps share); ``dual_tol``, how far a Y_i may move before a new plan, with "doubling"; ``merge_tol``: next states whose
+    features differ by at most this share a place (0 for equal ones only); ``states``, how many next states are kept at most (a
+    step, or in all where steps share), with ``merge_tol`` doubled when there are more; and ``cache``, "float64" or "float32",
+    how next states are kept.
     """
 
     presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "simple")
+    parameters: ClassVar[tuple[str, ...]] = tuple(
+        dict.fromkeys((*Algorithm1.parameters, "share", "states", "replan", "dual_tol", "merge_tol", "cache"))
+    )
     _state: DenseState
 
     def _begin(self, asked: Asked) -> DenseState:
         spec, given = self.spec, dict(asked.params, slater_gap=asked.slater_gap)
         if asked.features is not None:
             spec = ContinuousSpec(spec.horizon, spec.thresholds, asked.features, spec.constraint_names, spec.absorbing)
-        replan, cache = given.pop("replan", "always"), given.pop("cache", "float64")
-        if replan not in REPLAN:
-            raise unknown_name("replan", replan, REPLAN)
-        if cache not in ("float64", "float32"):
-            raise unknown_name("cache", cache, ("float32", "float64"))
+        share = _word(given, "share", "auto", SHARE)
+        self.shares = (spec.share if share == "auto" else share) == "all"
+        self.states = given.pop("states", STATES if self.shares else None)
+        replan = _word(given, "replan", "doubling" if self.shares else "always", REPLAN)
+        self.dtype = np.dtype(_word(given, "cache", "float64", ("float32", "float64")))
+        if self.states is not None:
+            integer("states", self.states, 2)
+            if self.dtype != np.float64:
+                raise InputError(
+                    "cache is 'float32'; expected 'float64' where steps share or states are bounded: sums would drift"
+                )
         for key, why in FINITE_ONLY.items():
             if given.pop(key, None) is not None:
                 raise InputError(f"{key} is given; expected none where states are vectors: {why}")
         self.spec, self.map, self.dimension, self._given = spec, spec.features, spec.dimension, given
-        self.lazy, self.dtype = replan == "doubling", np.dtype(cache)
-        self.dual_tol = number("dual_tol", given.pop("dual_tol", 0.002), 0.0)
+        self.lazy, self._relative = replan == "doubling", self.shares and given.get("dual_tol") is None
+        self.dual_tol = number("dual_tol", given.pop("dual_tol", DUAL_SHARE if self.shares else 0.002), 0.0)
         self.merge_tol = number("merge_tol", given.pop("merge_tol", 0.0), 0.0)
         self._choose_constants(self.episodes)
-        H, m, p, K = spec.horizon, spec.n_constraints, self.map.width, self.episodes
-        # The last of the doublings ends at exactly K states, so memory never exceeds what K states need.
-        self._room = max(1, -(-K // 2 ** max(0, math.ceil(math.log2(max(1.0, K / FIRST_ROOM))))))
-        pending = max(1, p // 2) if self.lazy else None
+        H, m, K, sizes = spec.horizon, spec.n_constraints, self.episodes, self._sizes()
         self._places: list[dict[bytes, int]] = [{} for _ in range(H)]
+        if self.states is not None:
+            self._room = min(FIRST_ROOM, self.states)
+            gram: Any = bounded_gram(sizes, self.lam, self._room, self.merge_tol, shared=self.shares)
+        else:  # The last of the doublings ends at exactly K states, so memory never exceeds what K states need.
+            self._room = max(1, -(-K // 2 ** max(0, math.ceil(math.log2(max(1.0, K / FIRST_ROOM))))))
+            pending = max(1, sizes.width // 2) if self.lazy else None
+            gram = dense_gram(sizes, self.lam, self._room, pending=pending, dtype=self.dtype)
         state = DenseState(
-            gram=dense_gram(self._sizes(), self.lam, self._room, pending=pending, dtype=self.dtype),
-            key=np.zeros((H, self._room, 2), dtype=np.uint64),
+            gram=gram,
+            key=np.zeros((0, 0, 2) if self.states is not None else (H, self._room, 2), dtype=np.uint64),
             Y=np.zeros(m),
             planned_dual=np.zeros(m),
-            planned_log_det=np.zeros(H),
+            planned_log_det=gram.log_det.copy(),
             planned_alpha=np.zeros(1),
             bonus=np.zeros((H, self.J)),
             gain=np.ones(m),
@@ -107,7 +140,10 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
             memory=no_dual(m, self.constants["dual_estimate"]).memory,
             counters=np.zeros(3, dtype=np.int64),
         )
-        self._tiles = tiles(state.gram, state.bonus)
+        worth = np.zeros(1 + m) if spec.absorbing is None else spec.absorbing
+        self._worth = np.concatenate([worth, worth[1:]])[: self.J]
+        if self.states is None:
+            self._tiles = tiles(state.gram, state.bonus, self._worth)
         return state
 
     def _sizes(self) -> Sizes:
@@ -117,10 +153,19 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
     def _choose_constants(self, K: int) -> None:
         """The preset's numbers for K episodes; λ, once in Λ, stays."""
         chosen, self.explain = self._constants(K)
-        if chosen.restart != "none" or chosen.xi_rule != "fixed":
-            raise InputError("restart and xi 'estimate' are for finite states; expected neither (here retune(K) sets K anew)")
+        if chosen.restart != "none":
+            raise InputError(
+                f"restart is {chosen.restart!r}; expected 'none' where states are vectors: here retune(K) sets K anew"
+            )
+        if chosen.xi_rule != "fixed":
+            raise InputError(
+                "xi is 'estimate'; expected a number where states are vectors: the estimate of γ is made of tables"
+            )
         self.constants = vars(chosen) | {"features": self.map.describe(), "replan": "doubling" if self.lazy else "always"}
         self.constants |= {"merge_tol": self.merge_tol} | ({"dual_tol": self.dual_tol} if self.lazy else {})
+        self.constants |= {"share": "all" if self.shares else "nothing"} | (
+            {} if self.states is None else {"states": self.states}
+        )
         self.lam = getattr(self, "lam", chosen.lam)
         self.rule = assemble(chosen, self.spec, self.lam)
         self.J, self.cap = len(self.rule.beta), self.rule.cap
@@ -152,8 +197,9 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
     def _plan(self) -> None:
         s, rule = self._state, self.rule
         alpha = s.planned_alpha[0] = float(rule.alpha[0] * pace(int(s.counters[0]), rule.alpha_anytime))
-        run_backward(s.gram, self._tiles, rule, s.Y, alpha)  # l. 4-12
-        if self.lazy:
+        tables: Any = self._tiles if self.states is None else prepare(s.gram, s.bonus, self._worth)
+        run_backward(s.gram, tables, rule, s.Y, alpha)  # l. 4-12
+        if self.lazy and self.states is None:
             s.gram.planned_inv[:] = s.gram.Lambda_inv
         s.planned_dual[:] = s.Y
         s.planned_log_det[:] = s.gram.log_det
@@ -167,32 +213,51 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
 
     @property
     def kept(self) -> NDArray[np.int64]:
-        """How many distinct states are kept at each step, (H,)."""
-        return self._state.gram.counts.copy()
+        """How many distinct states are kept at each step, (H,), or in all where steps share, (1,)."""
+        return np.array(self._state.gram.counts)
 
     # --- learning --------------------------------------------------------------------------------------------------
 
-    def observe_rows(self, rows: Array, actions: NDArray[np.int64], observed: Array) -> None:
-        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked; Ctrl-C waits until all is learned.
+    def observe_rows(self, rows: Array, actions: NDArray[np.int64], observed: Array, terminated: bool | None = None) -> None:
+        """:meth:`observe` with features encoded and observed (L,1+m) checked; Ctrl-C waits until all is learned.
 
         Args:
-            rows: (L,R,p) the encoded states of L steps; L = H, or less after an early end.
+            rows: (L+1,R,p) the encoded states of L steps and the one after them, which may be left out where it is not needed:
+                after an end, and where steps share nothing. L = H, or less after an early end.
             actions: (L,) the actions taken.
             observed: (L,1+m) the reward and the utilities of each step.
+            terminated: whether the world ended the episode; None: where L is less than H.
         """
+        L, H = len(actions), self.spec.horizon
+        ended = L < H if terminated is None else bool(terminated)
+        if L < H and not ended:
+            raise InputError(f"the episode was cut after {L} steps; expected an end of its own, or {H} steps")
+        if self.shares and not ended and len(rows) == L:
+            raise InputError(
+                f"rows has {L} states; expected {L + 1}: steps that share learn from the state after the last one too"
+            )
         self._ensure_planned()
         with held():
-            self._take_in(rows, actions, observed)
+            self._take_in(rows, actions, observed, ended)
 
-    def _take_in(self, rows: Array, actions: NDArray[np.int64], observed: Array) -> None:
+    def _take_in(self, rows: Array, actions: NDArray[np.int64], observed: Array, ended: bool) -> None:
         spec, L = self.spec, len(actions)
         _, _, V = self.current().at(0, rows[:1])
-        if L < spec.horizon:  # an early end: the steps after it have a known worth, which the last transition brings
-            observed = observed.copy()
-            observed[-1] += (spec.horizon - L) * np.asarray(spec.absorbing)
-        place = self._look_up(rows)
+        if ended and (self.shares or L < spec.horizon):  # the end is one more next state, without features
+            rows = np.concatenate([rows[:L], np.zeros_like(rows[:1])])
+        elif not self.shares:
+            rows = rows[:L]
+        if self.states is None:
+            place = self._look_up(rows, L, ended)
+            run_learn(self._state.gram, Visited(rows, place), actions, observed)  # l. 5 of the next episode
+        else:
+            self._state = dense_state.settle(self._state, self.states, rows, actions, ended)
+            run_learn(self._state.gram, rows, actions, observed)
+            if self.lazy:
+                self._state.gram.log_det[:] = log_dets(self._state.gram)
         s = self._state
-        run_learn(s.gram, Visited(rows, place), actions, observed)  # l. 5 of the next episode
+        if L < spec.horizon:  # the steps after an end have a known worth
+            observed = np.concatenate([observed, np.tile(self._worth[: 1 + spec.n_constraints], (spec.horizon - L, 1))])
         dual = Dual(s.Y, s.gain, s.lack, s.memory, s.counters)
         dual_step(dual, self.rule, V[None], 0, observed, 1.0)  # l. 16; counts the episode
         if not self.lazy or self._outdated():
@@ -200,21 +265,25 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
 
     def _outdated(self) -> bool:
         s = self._state
-        grown = s.gram.log_det - s.planned_log_det
-        return bool(grown.max() > math.log(2.0) or np.abs(s.Y - s.planned_dual).max() > self.dual_tol)
+        grown, moved = s.gram.log_det - s.planned_log_det, np.abs(s.Y - s.planned_dual)
+        return bool(
+            grown.max() > math.log(2.0) or (moved / (0.1 + s.planned_dual if self._relative else 1.0)).max() > self.dual_tol
+        )
 
-    def _look_up(self, rows: Array) -> NDArray[np.int64]:
-        """The place of each step's state in its cache, with room made for a new one."""
+    def _look_up(self, rows: Array, steps: int, ended: bool) -> NDArray[np.int64]:
+        """The place of each step's state in its cache, with room made for a new one; an end has a key that no state has."""
         self._state, self._room = dense_state.with_room(self._state, self._room)
         gram, key = self._state.gram, self._state.key
         index = np.zeros(len(rows), dtype=np.int64)
         for h in range(1, len(rows)):
-            name = hashlib.blake2b((rows[h] + 0.0).tobytes(), digest_size=16).digest()
+            last = ended and h == steps
+            name = END if last else hashlib.blake2b((rows[h] + 0.0).tobytes(), digest_size=16).digest()
             place = self._places[h].get(name, -1)
-            if place < 0 and self.merge_tol > 0.0:
+            if place < 0 and self.merge_tol > 0.0 and not last:
                 place = near(gram, h, rows[h], self.merge_tol)
             if place < 0:
                 place = int(gram.counts[h])
+                gram.end[h] = place if last else gram.end[h]
                 self._places[h][name] = place
                 key[h, place] = np.frombuffer(name, dtype=np.uint64)
             index[h] = place
@@ -223,7 +292,9 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
     # --- what it costs, and what merging does ----------------------------------------------------------------------
 
     def memory_bound(self, states: int | None = None) -> int:
-        """Bytes that a run of K episodes needs at most, or with at most ``states`` kept at each step."""
+        """Bytes that a run needs at most: of K episodes, or of any where states are bounded; or with ``states`` a step."""
+        if self.states is not None:
+            return bounded_bytes(self._sizes(), min(self.states, states or self.states), shared=self.shares)
         return bytes_needed(self._sizes(), min(self.episodes, states or self.episodes), self.dtype.itemsize)
 
     def merge_error(self, step: int, states: ArrayLike) -> Array:
@@ -235,15 +306,16 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
             return np.zeros((J, len(rows), A))
         w = view.w[step + 1]
         m, cap = self.spec.n_constraints, self.cap[step + 1]
-        delta = (np.sqrt((w**2).sum(axis=(1, 2))) + view.bonus[step + 1] / math.sqrt(self.lam)) * self.merge_tol
+        apart = self.merge_tol if self.states is None else float(s.gram.tolerance[1])
+        delta = (np.sqrt((w**2).sum(axis=(1, 2))) + view.bonus[step + 1] / math.sqrt(self.lam)) * apart
         moved = min(2.0, view.alpha * float(delta[0] + view.Y @ delta[1 : 1 + m])) if delta.any() else 0.0
         E = delta + 0.5 * moved * cap
         E = np.minimum(E, cap) if self.rule.floor == 0.0 else E
-        factor = np.full(J, math.sqrt(s.gram.visits[step]))
+        factor = np.full(J, math.sqrt(s.gram.visits[min(step, len(s.gram.visits) - 1)]))
         if self.rule.span_floor >= 0.0:  # the spread that the bonus is made of moves by at most 2E
             factor[: 1 + m] += 2 * self.rule.beta[: 1 + m]
         phi = self.map.phi(states).reshape(len(rows), A, self.map.blocks, self.map.width)
-        norm = np.sqrt(np.einsum("nabi,bij,nabj->na", phi, view.inverse[step], phi))
+        norm = np.sqrt(np.einsum("nabi,bij,nabj->na", phi, view.inverse_of(step), phi))
         return np.asarray(norm * (factor * E)[:, None, None])
 
     # --- state -----------------------------------------------------------------------------------------------------
@@ -258,9 +330,21 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
 
     def restore(self, state: dict[str, Numbers]) -> None:
         """Continue from what :meth:`state` gave for a learner made with the same arguments."""
-        self._state, self._room = dense_state.restored(self._state, self._room, state)
-        self._places = dense_state.places(self._state)
-        self._tiles = tiles(self._state.gram, self._state.bonus)
+        most = math.inf if self.states is None else self.states
+        self._state, self._room = dense_state.restored(self._state, self._room, state, most)
+        if self.states is None:
+            self._places = dense_state.places(self._state)
+            self._tiles = tiles(self._state.gram, self._state.bonus, self._worth)
+
+
+def _word(given: dict[str, Any], key: str, default: str, allowed: tuple[str, ...]) -> str:
+    """Take one of the ``allowed`` words out of what was given."""
+    value = given.pop(key, None)
+    if value is None:
+        return default
+    if value not in allowed:
+        raise unknown_name(key, str(value), allowed)
+    return str(value)
 
 
 class DenseLSVIUCB(DensePrimalDualLSVI):

@@ -9,19 +9,17 @@ from numpy.typing import NDArray
 
 from noregret._system.arrays import LARGEST, check_arrays, check_range
 from noregret.errors import InputError
+from noregret.kernels.gram.bounded import BoundedGram, make_room, place
 from noregret.kernels.gram.dense import DenseGram
 from noregret.learners.base import Numbers, check_numbers, flatten
 from noregret.problems.base import Array
-
-#: Arrays whose second axis is the states kept.
-GROWING = ("gram.F", "gram.q", "gram.slot", "gram.M", "key")
 
 
 class DenseState(NamedTuple):
     """What the next episode needs."""
 
-    gram: DenseGram
-    key: NDArray[np.uint64]  # (H,N,2) by which a state is found again
+    gram: Any  # a DenseGram or a BoundedGram
+    key: NDArray[np.uint64]  # (H,N,2) by which a state is found again; (0,0,2) where it is found by its features
     Y: Array  # (m,)
     planned_dual: Array  # (m,) of the plan in use
     planned_log_det: Array  # (H,)
@@ -39,59 +37,96 @@ class DenseState(NamedTuple):
 
 def with_room(state: DenseState, room: int) -> tuple[DenseState, int]:
     """The state with the cache doubled where a step is full, and the states it has room for."""
-    gram = state.gram
-    if int(gram.counts.max()) == room:
-        room *= 2
-        T = gram.q.shape[3]
-        tiles = -(-room // T)
-        gram = gram._replace(F=longer(gram.F, tiles), q=longer(gram.q, tiles), slot=longer(gram.slot, tiles * T, fill=-1))
-        state = state._replace(key=longer(state.key, room), gram=gram)
-    if int(gram.slots.max()) == gram.M.shape[1]:
-        state = state._replace(gram=gram._replace(M=longer(gram.M, 2 * gram.M.shape[1])))
-    return state, room
+    gram, slots = state.gram, state.gram.M.shape[1]
+    full = int(gram.counts.max()) == room
+    if int(gram.slots.max()) == slots:
+        slots *= 2
+    elif not full:
+        return state, room
+    room *= 1 + full
+    return _longer(state, gram.lengths(room, slots)), room
+
+
+def settle(state: DenseState, most: int, rows: Array, actions: NDArray[np.int64], ended: bool) -> DenseState:
+    """Give every next state of an episode a place in a :class:`BoundedGram`: room doubles up to ``most``, then places merge.
+
+    Args:
+        state: changed in place, unless room was made.
+        most: how many states a step may be kept.
+        rows: (L+1,R,p) the features of the states visited.
+        actions: (L,) the actions taken.
+        ended: whether the last next state is an early end.
+
+    Returns:
+        The state with all of them placed.
+    """
+    done = 0
+    while (done := place(state.gram, rows, actions, done, ended)) < len(actions):
+        room = state.gram.M.shape[1]
+        if room < most:
+            state = _longer(state, state.gram.lengths(min(2 * room, most), 0))
+        else:
+            make_room(state.gram)
+    return state
+
+
+def _longer(state: DenseState, lengths: dict[str, int]) -> DenseState:
+    """The same state with more room, by the name of each array that grows."""
+    grown = {
+        k[5:]: longer(getattr(state.gram, k[5:]), n, fill=-1 if k == "gram.slot" else 0)
+        for k, n in lengths.items()
+        if k != "key"
+    }
+    key = longer(state.key, lengths["key"]) if "key" in lengths else state.key
+    return state._replace(key=key, gram=state.gram._replace(**grown))
+
+
+def _used(gram: DenseGram | BoundedGram, given: dict[str, Numbers] | None = None) -> dict[str, int]:
+    """How much of each array that grows is in use, by the counts of a Gram or of arrays given in their place."""
+    counts, slots = (
+        (gram.counts, getattr(gram, "slots", None)) if given is None else (given["gram.counts"], given.get("gram.slots"))
+    )
+    return gram.lengths(int(counts.max()), 0 if slots is None else int(slots.max()))
 
 
 def trimmed(state: DenseState) -> dict[str, Numbers]:
     """All arrays by dotted name, without unused room."""
-    gram = state.gram
-    T, n, slots = gram.q.shape[3], int(gram.counts.max()), int(gram.slots.max())
-    tiles = -(-n // T)
-    used = dict(zip(GROWING, (tiles, tiles, tiles * T, slots, n), strict=True))
+    used = _used(state.gram)
     return {k: v[:, : used[k]].copy() if k in used else v.copy() for k, v in flatten(state).items()}
 
 
 def final(state: DenseState) -> dict[str, tuple[int, int]]:
     """Of the features and keys, how many tiles and states are full at every step (the first one keeps none)."""
+    if isinstance(state.gram, BoundedGram):
+        return {}
     counts = state.gram.counts
     full = int(counts[1:].min()) if len(counts) > 1 else 0
     return {"gram.F": (1, full // state.gram.q.shape[3]), "key": (1, full)}
 
 
-def restored(state: DenseState, room: int, given: dict[str, Numbers]) -> tuple[DenseState, int]:
+def restored(state: DenseState, room: int, given: dict[str, Numbers], most: float = np.inf) -> tuple[DenseState, int]:
     """The state that :func:`trimmed` gave, or an error that names the entry that does not fit; ``state`` stays as it is.
 
     Args:
         state: of a learner with the same sizes; it is not changed.
         room: how many states a step of it has room for.
         given: the arrays by dotted name.
+        most: how many states a step there may be room for.
 
     Returns:
         The state with the arrays given, and how many states a step has room for now.
     """
-    own = trimmed(state)
-    given = {k: v for k, v in own.items() if k == "memory" and not v.size} | given  # which older versions do not have
+    own, grow = trimmed(state), state.gram.lengths(0, 0)
+    older = {"gram.end": np.full_like(state.gram.end, -1)} | ({} if state.memory.size else {"memory": state.memory})
+    given = older | given  # which older versions do not have
     given = {k: np.array(v, order="C") for k, v in given.items()}  # kernels know no other order
-    check_arrays(
-        {k: _as_long(v, given.get(k)) if k in GROWING else v for k, v in own.items()}, given, lambda key: None, "state"
-    )
+    check_arrays({k: _as_long(v, given.get(k)) if k in grow else v for k, v in own.items()}, given, lambda key: None, "state")
     _check_kept(state, given)
-    while room < given["key"].shape[1]:
-        room *= 2
-    T = state.gram.q.shape[3]
-    length = {"gram.F": -(-room // T), "gram.q": -(-room // T), "gram.slot": -(-room // T) * T, "gram.M": room, "key": room}
-    for k, n in length.items():
+    while room < min(int(given["gram.counts"].max()), most):
+        room = int(min(2 * room, most))
+    for k, n in state.gram.lengths(room, room).items():
         given[k] = longer(given[k], n, fill=-1 if k == "gram.slot" else 0)
-    if "gram.planned_inv" not in given:  # where every episode is planned they are one array
+    if isinstance(state.gram, DenseGram) and "gram.planned_inv" not in given:  # one array where every episode is planned
         given["gram.planned_inv"] = given["gram.Lambda_inv"]
     arrays: dict[str, Any] = {k[5:]: v for k, v in given.items() if k.startswith("gram.")}
     gram = state.gram._replace(**arrays)
@@ -108,22 +143,20 @@ def _as_long(own: NDArray[Any], given: NDArray[Any] | None) -> NDArray[Any]:
 
 def _check_kept(state: DenseState, given: dict[str, Numbers]) -> None:
     """Refuse counts that disagree with what is kept, and numbers of which no norm or probability can be made."""
-    T, slots = state.gram.q.shape[3], given["gram.slots"]
-    n = int(given["gram.counts"].max())
-    for k, least, most in (
-        ("gram.q", 0.0, LARGEST),
-        ("Y", 0.0, LARGEST),
-        ("gram.counts", 0, n),
-        ("gram.slots", 0, slots.max()),
-    ):
-        check_range(f"state[{k!r}]", given[k], (least, most))
-    for k, length in zip(GROWING, (-(-n // T), -(-n // T), -(-n // T) * T, int(slots.max()), n), strict=True):
+    counts = given["gram.counts"]
+    for k in ("gram.q", "gram.counts", "gram.slots", "gram.tolerance", "Y"):
+        if k in given:
+            check_range(f"state[{k!r}]", given[k], (0.0, LARGEST))
+    for k, length in _used(state.gram, given).items():
         if given[k].shape[1] != length:
             raise InputError(f"state[{k!r}] has {given[k].shape[1]} places a step; expected {length}, as 'gram.counts' says")
-    last = given["gram.slot"].max(axis=(1, 2), initial=-1)
-    if (last >= slots).any():
-        h = int(np.argmax(last >= slots))
-        raise InputError(f"state['gram.slot'] has {last[h]} at step {h}; expected less than {slots[h]}")
+    last, most = given["gram.end"], counts
+    if "gram.slot" in given:
+        last, most = np.stack([last, given["gram.slot"].max(axis=(1, 2), initial=-1)]), np.stack([counts, given["gram.slots"]])
+    if (last >= most).any():
+        i = tuple(int(i) for i in np.argwhere(last >= most)[0])
+        name = "gram.slot" if len(i) > 1 and i[0] else "gram.end"
+        raise InputError(f"state[{name!r}] has {last[i]} at step {i[-1]}; expected less than {most[i]}")
     for k in ("gram.Lambda", "gram.Lambda_inv"):
         check_range(f"state[{k!r}]", given[k], (-LARGEST, LARGEST))
         try:

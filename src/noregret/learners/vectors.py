@@ -36,14 +36,19 @@ class ContinuousPlan:
         """Q_j (J,n,A) and V_j (J,n) at n states, the reward first."""
         return self.at(step, self.features.encode(states))[1:]
 
+    def inverse_of(self, step: int) -> Array:
+        """Λ⁻¹ of a step, (B,p,p)."""
+        return np.asarray(self.inverse[min(step, len(self.inverse) - 1)])
+
     def chances(self, step: int, rows: Array) -> Array:
         """π_step (n,A) at states whose features are encoded already."""
         return self.at(step, rows)[0]
 
     def at(self, step: int, rows: Array) -> tuple[Array, Array, Array]:
         """π (n,A), Q (J,n,A) and V (J,n) of states whose features are encoded already, (n,R,p)."""
-        inverse = self.inverse[min(step, len(self.inverse) - 1)]
-        fit = Fit(inverse, self.w[step], self.bonus[step], self.floor, float(self.cap[step]), self.features.n_actions)
+        fit = Fit(
+            self.inverse_of(step), self.w[step], self.bonus[step], self.floor, float(self.cap[step]), self.features.n_actions
+        )
         policy, Q, V = act(rows, fit, self.Y, self.alpha)
         return policy, Q, V
 
@@ -60,6 +65,7 @@ class ContinuousLearner(Learner):
     map: Any
     lam: float
     cap: Array  # (H,) the most that Q can be
+    shares: bool = False  # whether all steps have one regression
 
     @property
     def replans(self) -> int:
@@ -80,13 +86,15 @@ class ContinuousLearner(Learner):
         """The policy of the next episode, without copies: what it says changes with the next episode."""
         raise TypeError(f"{type(self).__name__} has no current")
 
-    def observe_rows(self, rows: Array, actions: NDArray[np.int64], observed: Array) -> None:
-        """:meth:`observe` with features (L,R,p) encoded and observed (L,1+m) checked.
+    def observe_rows(self, rows: Array, actions: NDArray[np.int64], observed: Array, terminated: bool | None = None) -> None:
+        """:meth:`observe` with features encoded and observed (L,1+m) checked.
 
         Args:
-            rows: (L,R,p) the encoded states of L steps; L = H, or less after an early end.
+            rows: (L+1,R,p) the encoded states of L steps and the one after them, which may be left out where it is not needed:
+                after an end, and where steps share nothing. L = H, or less after an early end.
             actions: (L,) the actions taken.
             observed: (L,1+m) the reward and the utilities of each step.
+            terminated: whether the world ended the episode; None: where L is less than H.
         """
         raise TypeError(f"{type(self).__name__} has no observe_rows")
 
@@ -98,7 +106,9 @@ class ContinuousLearner(Learner):
         """Bytes that a run of K episodes needs at most, or with at most ``states`` kept at each step."""
         raise TypeError(f"{type(self).__name__} has no memory_bound")
 
-    def observe(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike) -> None:
+    def observe(
+        self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike, terminated: bool | None = None
+    ) -> None:
         """Learn from one episode played with the current plan.
 
         Args:
@@ -106,6 +116,7 @@ class ContinuousLearner(Learner):
             actions: (L,) actions taken.
             rewards: (L,) rewards received.
             utilities: (m,L) utilities received, or (L,) when there is one.
+            terminated: whether the world ended the episode; None: where L is less than H.
         """
         a = self._checked_actions(actions)
         g = np.asarray(utilities, dtype=np.float64)
@@ -115,10 +126,9 @@ class ContinuousLearner(Learner):
         x = np.asarray(states)
         if len(x) != len(a) + 1:
             raise InputError(f"states has {len(x)} entries; expected {len(a) + 1}, one more than actions")
-        rows = np.empty((len(a), self.map.rows, self.map.width))
-        for h in range(len(a)):
-            rows[h] = self.encode(h, x[h])
-        self.observe_rows(rows, a, observed)
+        after = self.shares and len(a) == self.spec.horizon and not terminated
+        rows = np.stack([self.encode(h, x[h]) for h in range(len(a) + after)])
+        self.observe_rows(rows, a, observed, terminated)
 
     def encode(self, step: int, state: Any) -> Array:
         """The features (R,p) of one state, or an error that names the step."""

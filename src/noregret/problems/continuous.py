@@ -28,6 +28,7 @@ class ContinuousSpec:
         constraint_names: one name per constraint.
         absorbing: (1+m,) what each step after an early end is worth, reward then utilities; None where episodes always have
             H steps.
+        share: what does not change with the step, so that steps may learn it together: "nothing" or "all".
     """
 
     horizon: int
@@ -35,9 +36,12 @@ class ContinuousSpec:
     features: Any
     constraint_names: tuple[str, ...] = ()
     absorbing: Array | None = None
+    share: str = "nothing"
 
     def __post_init__(self) -> None:
         integer("horizon", self.horizon, 1)
+        if self.share not in ("nothing", "all"):
+            raise InputError(f"share is {self.share!r}; expected 'nothing' or 'all'")
         if not is_feature_map(self.features):
             raise InputError(f"features is {shown(self.features)}; expected a feature map of noregret.features, or one's own")
         b = np.atleast_1d(np.asarray(self.thresholds, dtype=np.float64))

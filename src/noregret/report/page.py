@@ -139,11 +139,13 @@ def _evaluation(made: Sequence[Row]) -> str:
     kinds: dict[str | None, set[str]] = {}
     for row in made:
         kinds.setdefault(row.group.runs[0].record.get("evaluated"), set()).add(row.group.key.problem)
-    at_records = ", ".join(sorted(kinds.get("at records", ())))
+    plans, at_records = (", ".join(sorted(kinds.get(kind, ()))) for kind in ("every plan", "at records"))
     said = []
     if "every episode" in kinds:
         where = "All" if kinds.keys() == {"every episode"} else f"On {', '.join(sorted(kinds['every episode']))} all"
         said.append(f"{where} values are exact: every policy that was played was evaluated on the true model.")
+    if plans:
+        said.append(f"On {plans} every policy that was played was evaluated on the true model by quadrature.")
     if at_records:
         said.append(
             f"On {at_records} policies were evaluated on the true model by quadrature, at recorded episodes only: "

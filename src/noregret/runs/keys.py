@@ -84,7 +84,7 @@ def make_key(home: Prepared, learner: str, **entries: Any) -> RunKey:
     if learner not in FIXED_POLICIES and learner not in learners.names():
         raise unknown_name("learner", learner, [*learners.names(), *FIXED_POLICIES])
     key = RunKey(home.name, learner, problem_hash=home.hash, learner_hash=source_hash(learner), **entries)
-    return replace(key, meaning=learners.meaning(learner, key.preset, key.params))
+    return replace(key, meaning=home.meaning(learner, key.preset, key.params))
 
 
 def _plain(starts: Any) -> Any:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 import warnings
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from noregret import learners, oracle, problems
-from noregret.errors import InputError
+from noregret.errors import InputError, unknown_name
 from noregret.kernels import world as worlds
 from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy
@@ -31,6 +32,8 @@ from noregret.store import RunKey
 FIXED_POLICIES = ("optimal", "safest")
 #: What learners that must be told more than the spec are told here.
 TELLS = ("reward", "utilities")
+#: Which policies are evaluated on problems with states in R^D.
+EVALUATE = ("plans", "records")
 #: Problems kept ready in a process.
 READY = 8
 
@@ -61,10 +64,20 @@ class Prepared:
             raise InputError(f"learner {key.learner!r} is not the one that the run was planned for: its source differs")
         for name in RunKey.__dataclass_fields__.keys() & key.params.keys():
             raise InputError(f"{name!r} is among the parameters; expected constants of the learner, and this is not one")
-        if key.meaning != (now := learners.meaning(key.learner, key.preset, key.params)):
+        if key.meaning != (now := self.meaning(key.learner, key.preset, key.params)):
             said = ", ".join([f"preset {key.preset!r}", *sorted(key.params)])
             raise InputError(f"meaning is {key.meaning}; {said} has meaning {now} in this version: such a run can only be read")
         return self._trial(key)
+
+    def meaning(self, learner: str, preset: str, params: Mapping[str, Any]) -> int:
+        """Which meaning the numbers of a run have: that of the learner's preset and parameters, 1 as in version 0.1.
+
+        Args:
+            learner: its name.
+            preset: where its constants come from.
+            params: the parameters of the run.
+        """
+        return learners.meaning(learner, preset, params)
 
     def learner(self, key: RunKey) -> Learner:
         """Make the learner of a run. The run's key says what the learner is told of the truth; it is told nothing else."""
@@ -191,12 +204,26 @@ class Tables(Prepared):
 
 
 class Continuous(Prepared):
-    """A linear CMDP with states in R^D; the parameter ``cells`` of a run is the size of the quadrature's grid."""
+    """A linear CMDP with states in R^D.
+
+    Two parameters of a run are not the learner's: ``cells`` is the size of the quadrature's grid, and ``evaluate`` says which
+    policies are evaluated, "plans" (all) or "records".
+    """
 
     def __init__(self, problem: Any, name: str, hash: str | None) -> None:
         super().__init__(problem, name, hash)
         self._optima: dict[Any, Any] = {}
         self.optimum = self._solve(None)
+
+    def meaning(self, learner: str, preset: str, params: Mapping[str, Any]) -> int:
+        """2 more where every plan is evaluated, which version 0.1 did not do.
+
+        Args:
+            learner: its name.
+            preset: where its constants come from.
+            params: the parameters of the run.
+        """
+        return super().meaning(learner, preset, params) + 2 * (params.get("evaluate") != "records")
 
     def best(self, key: RunKey) -> Any:
         """The optimum, computed on the run's own grid of cells."""
@@ -209,10 +236,12 @@ class Continuous(Prepared):
 
     def _trial(self, key: RunKey) -> Trial:
         self.starts(key.starts)
-        return LinearTrial(self.problem, self.learner(key), key, self.best(key).value, self._truth(key).grid)
+        return LinearTrial(self.problem, self.learner(key), key, self.best(key).value, self._truth(key))
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in options.items() if name != "cells"}
+        if options.get("evaluate", "plans") not in EVALUATE:
+            raise unknown_name("evaluate", str(options["evaluate"]), EVALUATE)
+        return {name: value for name, value in options.items() if name not in ("cells", "evaluate")}
 
     def _truth(self, key: RunKey) -> Any:
         return oracle.of(self.problem, cells=key.params.get("cells"))

@@ -16,7 +16,10 @@ With u = Λ⁻¹φ_τ and c = 1 + φ_τᵀu a visit changes Λ⁻¹ by -uuᵀ/c 
 Λ is kept exactly; Λ⁻¹ is made anew from it when the number of visits is a power of two or a multiple of ``REFRESH``, and then
 so is q. (Early visits change Λ⁻¹ the most, from 1/λ down; there differences of large numbers would leave their error.)
 
-Steps that share what they learn have one Λ and one cache, of all next states seen, which the pass streams once for each step.
+An early end is a next state too, the place ``end`` of the cache. It has no features, and V there is what the steps left are
+worth. So it has its part in targets and in the spread of V.
+
+:mod:`noregret.kernels.gram.bounded` is for steps that share what they learn, and for a bounded number of states.
 
 Memory: 2·H·B·p² for Λ and Λ⁻¹, and for each state kept R·p + A + about p numbers; see :func:`bytes_needed`.
 """
@@ -28,7 +31,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.kernels.flat import row
 from noregret.kernels.gram.base import teach
 from noregret.kernels.inverse import REFRESH, from_factor, inverse_factor
 from noregret.kernels.jit import jit
@@ -52,7 +54,7 @@ class Sizes(NamedTuple):
 
 
 class DenseGram(NamedTuple):
-    """Λ and the cache, of G = H steps, or of 1 when all share what they learn.
+    """Λ and the cache of each step.
 
     J objectives are estimated, 1 + m of them observed: those from 1 + m on are the utilities once more. There are B blocks of
     width p, R rows a state, tiles of T states, room for N states.
@@ -67,6 +69,7 @@ class DenseGram(NamedTuple):
     total: Array  # (G,1+m,B,p) Σ φ_τ j_τ
     w: Array  # (H,J,B,p)
     counts: NDArray[np.int64]  # (G,) states kept
+    end: NDArray[np.int64]  # (G,) the place that stands for an early end, or -1
     F: NDArray[Any]  # (G,N/T,p,R·T) their features, float64 or float32
     q: Array  # (G,N/T,A,T)
     slot: NDArray[np.int32]  # (G,N,B) where M of a state and block is, or -1
@@ -81,7 +84,13 @@ class DenseGram(NamedTuple):
         """Fields that kernels index with, and the least and largest number each may hold."""
         most = {"slot": self.M.shape[1] - 1, "slots": self.M.shape[1], "counts": self.F.shape[1] * self.q.shape[3]}
         most |= {"pendings": self.pending.shape[1], "pending_block": self.Lambda.shape[1] - 1, "visits": 2**53}
-        return {key: (-1 if key == "slot" else 0, value) for key, value in most.items()}
+        most["end"] = most["counts"] - 1
+        return {key: (-1 if key in ("slot", "end") else 0, value) for key, value in most.items()}
+
+    def lengths(self, states: int, slots: int) -> dict[str, int]:
+        """The second axis of the arrays that grow, where so many states and vectors M are kept a step."""
+        tiles = -(-states // self.q.shape[3])
+        return {"gram.F": tiles, "gram.q": tiles, "gram.slot": tiles * self.q.shape[3], "gram.M": slots, "key": states}
 
 
 class Visited(NamedTuple):
@@ -91,7 +100,7 @@ class Visited(NamedTuple):
     nothing, as no target leads there.
     """
 
-    rows: Array  # (L,R,p); steps that share need the state after the last one too, (L+1,R,p)
+    rows: Array  # (L,R,p); (L+1,R,p) with an early end, whose row is 0
     place: NDArray[np.int64]  # (L,) or (L+1,)
 
 
@@ -100,9 +109,7 @@ def tile_size(rows: int) -> int:
     return max(8, LANES // rows // 8 * 8)
 
 
-def dense_gram(
-    size: Sizes, lam: float, capacity: int, *, pending: int | None = None, dtype: Any = np.float64, shared: bool = False
-) -> DenseGram:
+def dense_gram(size: Sizes, lam: float, capacity: int, *, pending: int | None = None, dtype: Any = np.float64) -> DenseGram:
     """Make a Gram without data: Λ = λI, and no state is kept.
 
     Args:
@@ -111,11 +118,10 @@ def dense_gram(
         capacity: room for this many states a step.
         pending: how many visits may wait for the next plan, where not every episode is planned; None where every one is.
         dtype: of the features kept.
-        shared: whether all steps have one regression.
     """
-    T, G = tile_size(size.rows), 1 if shared else size.H
+    T, G = tile_size(size.rows), size.H
     tiles, width, blocks = -(-capacity // T), size.width, size.blocks
-    P = (size.H if shared else 1) if pending is None else pending
+    P = 1 if pending is None else pending
     eye = np.broadcast_to(np.eye(width), (G, blocks, width, width))
     Lambda_inv = np.array(eye / lam)
     return DenseGram(
@@ -128,6 +134,7 @@ def dense_gram(
         total=np.zeros((G, 1 + size.m, blocks, width)),
         w=np.zeros((size.H, size.J, blocks, width)),
         counts=np.zeros(G, dtype=np.int64),
+        end=np.full(G, -1),
         F=np.zeros((G, tiles, width, size.rows * T), dtype=dtype),
         q=np.zeros((G, tiles, size.A, T)),
         slot=np.full((G, tiles * T, blocks), -1, dtype=np.int32),
@@ -158,10 +165,10 @@ def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
     """Take in an episode: ``states`` are :class:`Visited`. The visits' Λ and sums move by l. 5 of the next episode."""
     rows, R, B = states.rows, states.rows.shape[1], gram.Lambda.shape[1]
     for h in range(1, len(rows)):
-        g, place = row(gram.counts, h), states.place[h]
-        if place == gram.counts[g]:
-            keep(gram, g, rows[h])
-        lead(gram, g, place, actions[h - 1] if B > 1 else 0, rows[h - 1, actions[h - 1] if R > 1 else 0])
+        place = states.place[h]
+        if place == gram.counts[h]:
+            keep(gram, h, rows[h])
+        lead(gram, h, place, actions[h - 1] if B > 1 else 0, rows[h - 1, actions[h - 1] if R > 1 else 0])
     for h in range(len(actions)):
         visit(gram, h, rows[h, actions[h] if R > 1 else 0], actions[h] if B > 1 else 0, observed[h])
 
@@ -197,10 +204,10 @@ def lead(gram: DenseGram, g: int, i: int, block: int, phi: Any) -> None:
 @jit
 def visit(gram: DenseGram, h: int, phi: Any, block: int, observed: Any) -> None:
     """Λ, Λ⁻¹, sums and log det after φ was seen at step h; what q has to lose is left pending."""
-    p, g = len(phi), row(gram.visits, h)
+    p, g = len(phi), h
     Lambda, Lambda_inv = gram.Lambda[g, block], gram.Lambda_inv[g, block]
     for j in range(len(observed)):
-        total = gram.total[row(gram.total, h), j, block]
+        total = gram.total[g, j, block]
         for i in range(p):
             total[i] += phi[i] * observed[j]
     u = np.zeros(p)
@@ -259,7 +266,7 @@ def near(gram: DenseGram, g: int, rows: Any, tolerance: float) -> int:
     F, T = gram.F[g], gram.q.shape[3]
     for s in range(gram.counts[g]):
         tile, lane = s // T, s % T
-        close = True
+        close = s != gram.end[g]
         for r in range(R):
             total = 0.0
             for i in range(p):

@@ -25,6 +25,7 @@ class Tiles(NamedTuple):
     policy: Array  # (1,T,A)
     available: NDArray[np.bool_]  # (1,T,A)
     bonus: Array  # (H,J) β of each step, which acting needs
+    worth: Array  # (J,) what a step after an early end is worth
     active: NDArray[np.int64]  # (1,T) all lanes
     actives: NDArray[np.int64]  # (1,) how many of them are states
     product: Array  # (J·B,R·T)
@@ -34,15 +35,15 @@ class Tiles(NamedTuple):
     high: Array  # (J,)
 
 
-def tiles(gram: DenseGram, bonus: Array) -> Tiles:
-    """Scratch for a Gram; ``bonus`` (H,J) is filled by every plan."""
+def tiles(gram: DenseGram, bonus: Array, worth: Array) -> Tiles:
+    """Scratch for a Gram; ``bonus`` (H,J) is filled by every plan, ``worth`` (J,) is that of a step after an early end."""
     _, J, B, p = gram.w.shape
     A, T = gram.q.shape[2], gram.q.shape[3]
     lanes = gram.F.shape[3]
     return Tiles(
         Q=np.zeros((1, J, T, A)), V=np.zeros((2, J, T)), policy=np.zeros((1, T, A)), available=np.full((1, T, A), True),
-        bonus=bonus, active=np.arange(T).reshape(1, T), actives=np.zeros(1, dtype=np.int64), product=np.zeros((J * B, lanes)),
-        spare=np.zeros(lanes), target=np.zeros((J, B, p)), low=np.zeros(J), high=np.zeros(J),
+        bonus=bonus, worth=worth, active=np.arange(T).reshape(1, T), actives=np.zeros(1, dtype=np.int64),
+        product=np.zeros((J * B, lanes)), spare=np.zeros(lanes), target=np.zeros((J, B, p)), low=np.zeros(J), high=np.zeros(J),
     )  # fmt: skip
 
 
@@ -56,15 +57,14 @@ def _sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> N
     if h == len(gram.w) - 1:
         aim(gram, h, tables)
     regress(gram, h, tables)  # l. 6-7
-    g = row(gram.counts, h)
     if h > 0:
-        if gram.stale[g]:
-            renew(gram, g, tables.spare)
+        if gram.stale[h]:
+            renew(gram, h, tables.spare)
         aim(gram, h - 1, tables)
         stream(gram, h, tables, rule, Y, alpha)  # l. 8-12
     else:
-        gram.stale[g] = False
-    gram.pendings[g] = 0
+        gram.stale[h] = False
+    gram.pendings[h] = 0
 
 
 @jit
@@ -88,9 +88,9 @@ def regress(gram: DenseGram, h: int, tables: Tiles) -> None:
 @jit
 def stream(gram: DenseGram, h: int, tables: Tiles, rule: Any, Y: Any, alpha: float) -> None:
     """Q, π and V at the states kept, tile by tile, added to the target of step h-1; q is up to date afterwards."""
-    _, J, B, p = gram.w.shape
+    H, J, B, p = gram.w.shape
     A, T = gram.q.shape[2], gram.q.shape[3]
-    R, g, cap, floor = gram.F.shape[3] // T, row(gram.counts, h), rule.cap[h], rule.floor
+    R, g, cap, floor = gram.F.shape[3] // T, h, rule.cap[h], rule.floor
     Q, V, product, spare, target = tables.Q, tables.V, tables.product, tables.spare, tables.target
     low, high, bonus, count, last = tables.low, tables.high, tables.bonus, gram.counts[g], gram.pendings[g] - 1
     low[:] = np.inf if count > 0 else 0.0
@@ -119,6 +119,8 @@ def stream(gram: DenseGram, h: int, tables: Tiles, rule: Any, Y: Any, alpha: flo
                 for j in range(J):
                     Q[0, j, t, a] = max(min(product[j * B + b, r * T + t] + bonus[h, j] * norm, cap), floor)
         soft_max(tables, 0, tables, Y, alpha)  # l. 10-12
+        if tile * T <= gram.end[g] < tile * T + n:
+            at_the_end(tables, gram.end[g] - tile * T, H - h)
         for j in range(J):
             for t in range(n):
                 low[j], high[j] = min(low[j], V[0, j, t]), max(high[j], V[0, j, t])
@@ -131,6 +133,13 @@ def stream(gram: DenseGram, h: int, tables: Tiles, rule: Any, Y: Any, alpha: flo
                         value, sums = V[0, j, t], target[j, b]
                         for i in range(p):
                             sums[i] += value * M[i]
+
+
+@jit
+def at_the_end(tables: Any, i: int, left: int) -> None:
+    """V at the place of an early end: what the steps left are worth."""
+    for j in range(len(tables.worth)):
+        tables.V[0, j, i] = left * tables.worth[j]
 
 
 def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
