@@ -297,11 +297,18 @@ def test_exact_features_are_not_called_poor_where_nothing_is_random():
 
 def test_little_data_and_values_that_hardly_vary_are_not_called_poor_features():
     lake = gymnasium.wrappers.TimeLimit(gymnasium.make("FrozenLake-v1", is_slippery=False).unwrapped, 20)
-    options = {"limit": 0.3, "horizon": 20, "utility": lambda x, a, y, r, info: float(y in (5, 7, 11, 12)), "episodes": 200}
+    options = {
+        "limit": 0.3,
+        "horizon": 20,
+        "utility": lambda x, a, y, r, info: float(y in (5, 7, 11, 12)),
+        "episodes": 200,
+        "share": "all",
+    }
     assert "exact" in learned(200, lake, **options).adequacy(100).verdict
     exact = Lifted(lambda x: np.eye(16)[x.ravel()], n_actions=4, width=16, bound=1.0)
     report = learned(200, lake, features=exact, **options).adequacy(100)
-    assert "adequate" in report.verdict and 0 < report.large_bonus < 0.3  # what is large is left out, the rest fits
+    assert "adequate" in report.verdict and report.large_bonus < 0.3 and 0.0 < report.ended < 1.0
+    assert "Too little data" in learned(2, lake, features=exact, **options).adequacy(100).verdict
     flat = Lifted(lambda x: np.ones((len(x), 1)), n_actions=4, width=1, bound=1.0)  # never finds the reward
     report = learned(200, lake, features=flat, **options).adequacy(100)
     assert "Nothing to judge by" in report.verdict and report.spread.max() < 0.01

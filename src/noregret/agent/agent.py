@@ -334,7 +334,7 @@ class Agent(Flights, Watched):
         return ", ".join([f"reward {np.mean(self.rewards[-RECENT:]):.4g}", *said])
 
     def _notice(self) -> str:
-        until = isinstance(self.mind, Regression) and self.total is None
+        until = isinstance(self.mind, Regression) and self.total is None and "states" not in self.learner.constants
         when = f" until episode {self.learner.episodes}" if until else ""
         return f"this run will need at most {self.mind.memory_bound() / 1e9:.2g} GB{when}"
 
