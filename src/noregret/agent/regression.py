@@ -132,7 +132,9 @@ class Regression:
         if "states" not in learner.constants:
             return f"at most {kept} a step"
         per, tolerance = "for all steps" if learner.shares else "a step", float(learner.gram.tolerance[1])
-        return f"{kept} of at most {learner.constants['states']} {per}; each stands for features within {tolerance:.3g} of its own"
+        return (
+            f"{kept} of at most {learner.constants['states']} {per}; each stands for features within {tolerance:.3g} of its own"
+        )
 
     def memory_bound(self) -> int:
         """Bytes that it will need at most, as long as its constants stand."""
