@@ -101,7 +101,9 @@ def values_at(z: Array, h: int, plan: tuple[Grid, Belief, Noise], wish: Wish, fo
     waves = belief.scale * np.cos(belief.basis.frequencies @ z + belief.basis.phases)
     f, Q = np.concatenate([[1.0], z, waves]), np.zeros((J, A))
     for a in range(A):
-        out = belief.residual[home, a] + f @ belief.B[a]
+        out = f @ belief.B[a]
+        out[D:] = np.clip(out[D:], belief.low, belief.low + belief.width)
+        out += belief.residual[home, a]
         w, unknown, rest = next_state(z + out[:D], grid, noise)
         after = V[h + 1] @ w + coef[h] @ rest
         after[0] += unknown / (1.0 + belief.visits[home, a]) * max(wish.unknown[h] - after[0], 0.0)

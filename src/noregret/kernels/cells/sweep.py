@@ -168,10 +168,14 @@ def values_at(z: Any, h: int, plan: Any, wish: Any, values: Any) -> Any:
     interpolate(z, grid, room)
     home = room.index[0]
     for a in range(A):
-        out[:] = belief.residual[home, a]
+        out[:] = 0.0
         for n in range(P):
             for e in range(E):
                 out[e] += f[n] * belief.B[a, n, e]
+        for j in range(J):
+            out[D + j] = min(max(out[D + j], belief.low[j]), belief.low[j] + belief.width[j])
+        for e in range(E):
+            out[e] += belief.residual[home, a, e]
         unknown = 0.0
         for s in range(len(noise.chances)):
             for t in range(D):

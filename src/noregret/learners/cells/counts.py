@@ -88,7 +88,7 @@ class Counts:
         per_action = self.sums[:n].sum(axis=0) / np.maximum(visits.sum(axis=0), 1.0)[:, None]
         unseen = visits.sum(axis=0) == 0
         per_action[unseen] = self.sums[:n].sum(axis=(0, 1)) / max(visits.sum(), 1.0)
-        mean = (self.sums[:n] + n0 * per_action) / (visits[:, :, None] + n0)
+        mean = np.where(visits[:, :, None] > 0.0, self.sums[:n] / np.maximum(visits, 1.0)[:, :, None], per_action)
         states = np.array(list(self.place), dtype=np.int64)
         allowed = self.allowed[:n].copy()
         allowed[~allowed.any(axis=1)] = True

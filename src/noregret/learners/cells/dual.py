@@ -21,8 +21,8 @@ from noregret.problems.base import Array
 _WINDOW = 20
 #: The share of what an episode missed that is added to the debt.
 _INTEREST = 0.02
-#: The largest price.
-_MOST = 20.0
+#: The share of the scale that does not matter.
+_CLOSE = 0.01
 #: The gap alone asks for at most this share of the scale beyond the bound.
 _REACH = 0.7
 #: A doubling of the price that wins less than this share of the scale is not worth it, once the estimate meets the bound.
@@ -36,8 +36,8 @@ class Aim(NamedTuple):
 
     bounds: Array  # what observed totals are to reach
     scale: Array  # what counts as much
-    step: Array  # the least difference that matters
     least: Array  # the least price
+    most: Array  # the largest price
 
 
 class Dual:
@@ -72,7 +72,7 @@ class Dual:
 
     def band(self, aim: Aim) -> Array:
         """(m,) how far an estimate may lie from what is needed without a new search."""
-        return np.asarray(np.maximum(aim.step, 0.5 * np.sqrt(self.variance / _WINDOW)), dtype=np.float64)
+        return np.asarray(np.maximum(_CLOSE * aim.scale, 0.5 * np.sqrt(self.variance / _WINDOW)), dtype=np.float64)
 
     def off(self, aim: Aim) -> bool:
         """Whether the plan in use misses what is now needed, or gives more than that for a price."""
@@ -106,13 +106,13 @@ class Dual:
             self.estimate = totals(self.Y)
 
     def _settle_one(self, i: int, totals: Callable[[Array], Array], aim: Aim) -> None:
-        """Search price i by doubling or halving, then regula falsi; the estimate rises with the price."""
-        needed, least = float(self.needed(aim)[i]), float(aim.least[i])
-        close = max(float(aim.step[i]), 0.3 * float(self.band(aim)[i]))
+        """Search price i by growing or halving, then regula falsi; the estimate rises with the price."""
+        needed, least, most = float(self.needed(aim)[i]), float(aim.least[i]), float(aim.most[i])
+        close = max(_CLOSE * float(aim.scale[i]), 0.3 * float(self.band(aim)[i]))
         gain = _GAIN * float(aim.scale[i]) * max(0.0, 1.0 - float(self.debt[i] / (0.25 * aim.scale[i])))
         low: tuple[float, float] | None = None  # a price that is too low and what it lacks
         high: tuple[float, float] | None = None
-        Y, found = float(self.Y[i]), self.estimate
+        Y, factor, found = float(self.Y[i]), 2.0, self.estimate
         low_found = found
         for _ in range(_PASSES):
             short = needed - float(found[i])
@@ -130,9 +130,9 @@ class Dual:
                 part = low[1] / (low[1] - high[1])
                 Y = low[0] + (high[0] - low[0]) * min(max(part, 0.2), 0.8)
             elif low is not None:
-                if Y >= _MOST:
+                if most <= Y:
                     break
-                Y = min(max(2.0 * Y, 0.1), _MOST)
+                Y, factor = min(max(factor * Y, 0.1), most), 4.0
             else:
                 Y = max(Y / 2.0 if Y > 0.02 else 0.0, least)
             prices = self.Y.copy()

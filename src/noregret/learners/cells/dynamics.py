@@ -21,6 +21,8 @@ _FOURIER, _LENGTHS = 200, (0.5, 3.0)
 _SHARE = 0.3
 #: Transitions of an action that its regression uses, at most.
 _USED = 3000
+#: Strengths of the ridge that are tried, and how many neighbouring transitions are left out together.
+_STRENGTHS, _BLOCK = 10.0 ** np.arange(-5, 5), 50
 #: Noise with a standard deviation below this, in scaled units, is left out; else this many points stand for it.
 _QUIET, _POINTS = 0.05, 5
 
@@ -114,33 +116,66 @@ def fit(
             found.B[a, 0] = targets.mean(axis=0)
             continue
         if len(chosen) > _USED:
-            chosen = random.choice(chosen, _USED, replace=False)
-        found.B[a], error = _ridge(found.features(Z[chosen]), targets[chosen])
+            chosen = np.sort(random.choice(chosen, _USED, replace=False))
+        found.B[a], error = _ridge(found.features(Z[chosen]), targets[chosen], Z.shape[1])
         found.error[:] += share * error
     return found
 
 
-def _ridge(F: Array, targets: Array) -> tuple[Array, Array]:
-    """Coefficients (P,E) with the strength, for each column, that generalised cross-validation likes best; and that error.
+def _ridge(F: Array, targets: Array, D: int) -> tuple[Array, Array]:
+    """Coefficients (P,E), each column with the strength of its own that predicts best; and their squared errors.
 
-    With F'F = Q diag(e) Q' and s = e/(e + λ):  GCV(λ) = (|y|² - Σ (2s - s²)/e (Q'F'y)²)/n / (1 - Σ s/n)².
+    The first D columns, displacements, vary smoothly with the state: generalised cross-validation is exact enough. With
+    F'F = Q diag(e) Q' and s = e/(e + λ):  GCV(λ) = (|y|² - Σ (2s - s²)/e (Q'F'y)²)/n / (1 - Σ s/n)².
+    Signals may jump. There blocks of neighbouring rows are left out in turn, as single rows would be predicted by those just
+    before and after them, and predictions are cut to the range seen.
     """
     n, mean = len(F), targets.mean(axis=0)
     y = targets - mean
-    e, Q = np.linalg.eigh(F.T @ F)
-    e = np.maximum(e, 1e-12)
-    projected, total = Q.T @ (F.T @ y), (y * y).sum(axis=0)
-    best, B = np.full(y.shape[1], np.inf), np.zeros((F.shape[1], y.shape[1]))
-    for strength in 10.0 ** np.arange(-5, 4):
+    whole = _Spectrum.of(F.T @ F, F.T @ y)
+    e, total = whole.e, (y[:, :D] ** 2).sum(axis=0)
+    errors = np.empty((len(_STRENGTHS), y.shape[1]))
+    for i, strength in enumerate(_STRENGTHS):
         s = e / (e + strength)
-        left = np.maximum(total - ((2.0 * s - s * s) / e) @ projected**2, 1e-12 * total)
-        error = left / n / (1.0 - min(s.sum() / n, 0.95)) ** 2
-        better = error < best
-        if better.any():
-            B[:, better] = (Q @ (projected / (e + strength)[:, None]))[:, better]
-            best = np.where(better, error, best)
+        left = np.maximum(total - ((2.0 * s - s * s) / e) @ whole.projected[:, :D] ** 2, 1e-12 * total)
+        errors[i, :D] = left / n / (1.0 - min(s.sum() / n, 0.95)) ** 2
+    errors[:, D:] = _left_out(F, y[:, D:])
+    best = errors.argmin(axis=0)
+    B = np.stack([whole.Q @ whole.shrunk(_STRENGTHS[i])[:, e] for e, i in enumerate(best)], axis=1)
     B[0] += mean
-    return B, best
+    return B, errors.min(axis=0)
+
+
+def _left_out(F: Array, y: Array) -> Array:
+    """(strengths, E) mean squared errors at blocks of rows that were left out."""
+    if (y == 0.0).all():
+        return np.zeros((len(_STRENGTHS), y.shape[1]))
+    low, high, n = y.min(axis=0), y.max(axis=0), len(F)
+    errors = np.zeros((len(_STRENGTHS), y.shape[1]))
+    fold = np.arange(n) // max(1, min(_BLOCK, n // 4)) % 2 == 0
+    for half in (fold, ~fold):
+        part = _Spectrum.of(F[half].T @ F[half], F[half].T @ y[half])
+        turned = F[~half] @ part.Q
+        for i, strength in enumerate(_STRENGTHS):
+            errors[i] += ((np.clip(turned @ part.shrunk(strength), low, high) - y[~half]) ** 2).sum(axis=0) / n
+    return errors
+
+
+class _Spectrum(NamedTuple):
+    """A regression turned to the axes of its Gram matrix: F'F = Q diag(e) Q'."""
+
+    e: Array
+    Q: Array
+    projected: Array  # Q'F'y
+
+    @classmethod
+    def of(cls, gram: Array, moments: Array) -> _Spectrum:
+        e, Q = np.linalg.eigh(gram)
+        return cls(np.maximum(e, 1e-12), Q, Q.T @ moments)
+
+    def shrunk(self, strength: float) -> Array:
+        """Coefficients along the axes for a ridge of this strength."""
+        return np.asarray(self.projected / (self.e + strength)[:, None], dtype=np.float64)
 
 
 def find_noise(random: np.random.Generator, missed: Array, deviation: Array) -> Noise:

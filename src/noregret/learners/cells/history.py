@@ -110,6 +110,12 @@ class Record:
         high = units.low + units.width
         return np.asarray(np.maximum((H * high[1:] - self.bounds) / units.width[1:], 0.01 * H), dtype=np.float64)
 
+    def scale(self, units: Units) -> Array:
+        """(m,) what counts as much of each total, raw: its bound or, if this is less, what may be lost."""
+        H, width = self.spec.horizon, units.width[1:]
+        scale = np.minimum(np.abs(self.bounds), self.slack(units) * width)
+        return np.maximum(np.where(self.bounds == 0.0, 0.01 * H * width, scale), 1e-4 * H * width)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that was seen, by name."""
         return {"low": self.low, "high": self.high, "best": self.best, "returns": self.returns}

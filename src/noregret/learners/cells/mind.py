@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from noregret._system.checks import integer
 from noregret.errors import InputError, shown, unknown_name
+from noregret.learners.cells.contest import Contest, count
 from noregret.learners.cells.counts import MOST_TRANSITIONS, CountModel, Counts
 from noregret.learners.cells.dual import Aim, Dual
 from noregret.learners.cells.history import History, Record, Units
@@ -22,12 +24,20 @@ from noregret.problems.worlds import WorldSpec
 _OPTIONS: dict[str, Any] = {"states": None, "transitions": 100_000, "margin": 0.02}
 #: States that a model tells apart, at most, unless told otherwise: of vectors, of numbers.
 _STATES = (3000, 20_000)
-#: A model is made anew when the number of episodes has grown by this factor, and after this many episodes at the latest.
-_GROWTH, _PATIENCE = 1.2, 25
-#: Returns of episodes that are remembered, to see whether a plan is worse than the one before.
-_RETURNS = 64
-#: The whole budget of a constraint is worth at least this share of the spread of returns.
-_LEAST_WORTH = 0.03
+#: A model is made anew when the number of episodes has grown by this factor, and after this many episodes at the latest: of
+#: vectors, of numbers.
+_GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
+#: The whole budget of a constraint is worth at least this share of the spread of returns; the largest price is not below this.
+_LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
+
+
+@dataclass
+class Champion:
+    """The best plan so far, with its last totals and its prices."""
+
+    planner: Planner
+    tally: Array
+    prices: dict[str, NDArray[Any]]
 
 
 class SoftCells:
@@ -65,7 +75,8 @@ class SoftCells:
         self.planner: Planner | None = None
         self.episodes = self.built = self.settled = self.alarms = self.plans = 0
         self.next = 1  # the number of episodes at which the model is made anew
-        self.returns = np.zeros(0)  # of the last episodes
+        self.tally = np.zeros((0, 1 + spec.n_constraints))  # totals of the last episodes of the plan in use
+        self.champion: Champion | None = None
 
     # -- playing
 
@@ -100,27 +111,31 @@ class SoftCells:
         self.record.add(signals, played.terminated)
         self.memory.add(played, signals)
         self.episodes += 1
-        if self.planner is not None:
-            self.costs.observe(signals[:, 1:].sum(axis=0), self._aim(self.planner))
-        self.returns = np.append(self.returns, signals[:, 0].sum())[-_RETURNS:]
-        if self._worse():
-            self.next = self.episodes
-            self.alarms += 1
+        if self.planner is None:
+            return
+        totals, aim = signals.sum(axis=0), self._aim(self.planner)
+        self.costs.observe(totals[1:], aim)
+        self.tally = count(self.tally, totals)
+        self._compare(Contest(float(self.record.returns[1] - self.record.returns[0]), aim))
 
-    def _worse(self) -> bool:
-        """Whether episodes since the last model returned clearly less than the twenty before it."""
-        since = self.episodes - self.built
-        if since < 3 or self.built < 10 or since >= _RETURNS:
-            return False
-        now, old = self.returns[-since:], self.returns[:-since][-20:]
-        if not len(old):
-            return False
-        low, high = self.record.returns
-        apart = high - low if np.isfinite(low) else 0.0
-        return bool(now.mean() < old.mean() - max(0.1 * apart, 2.5 * old.std() / math.sqrt(since)))
+    def _compare(self, contest: Contest) -> None:
+        """The plan in use against the champion."""
+        best = self.champion
+        if best is not None and best.planner is self.planner:
+            best.tally = self.tally
+        elif best is None or contest.won(self.tally, best.tally):
+            assert self.planner is not None
+            if best is not None or contest.won(self.tally, None):
+                self.champion = Champion(self.planner, self.tally, self.costs.arrays())
+        elif contest.lost(self.tally, best.tally):
+            self.planner, self.tally = best.planner, best.tally
+            self.costs.restore(best.prices | {"debt": self.costs.debt})
+            self.alarms += 1
 
     def _build(self) -> None:
         """A new model from all that is remembered."""
+        if self.champion is not None and self.champion.planner is self.planner:
+            self.champion.prices = self.costs.arrays()
         units = self.record.units()
         outlook = Outlook.of(self.record, units)
         model: VectorModel | CountModel
@@ -136,8 +151,9 @@ class SoftCells:
             score = self._score(units, outlook, (seen.signals, seen.first, seen.lengths, seen.ended))
             model = VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
         self.planner = Planner(model, outlook, self.spec.horizon)
-        self.built = self.episodes
-        self.next = max(self.built + 1, min(math.ceil(_GROWTH * self.built), self.built + _PATIENCE))
+        self.built, self.tally = self.episodes, self.tally[:0]
+        kind = 0 if self.spec.dimension else 1
+        self.next = max(self.built + 1, min(math.ceil(_GROWTH[kind] * self.built), self.built + _PATIENCE[kind]))
 
     def _score(
         self, units: Units, outlook: Outlook, seen: tuple[Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
@@ -149,13 +165,11 @@ class SoftCells:
         return np.asarray(np.add.reduceat(units.of(signals) @ prices, first) + after * (units.end @ prices), dtype=np.float64)
 
     def _aim(self, planner: Planner) -> Aim:
-        """What prices are searched for."""
-        units, H = planner.model.units, self.spec.horizon
-        slack, width = self.record.slack(units), units.width[1:]
-        bounds = self.record.bounds
-        scale = np.maximum(np.where(bounds == 0.0, slack * width, np.minimum(np.abs(bounds), slack * width)), 0.01 * H * width)
-        least = np.minimum(_LEAST_WORTH * planner.outlook.spread * planner.outlook.zoom / slack, 0.5)
-        return Aim(bounds, scale, np.maximum(0.01 * scale, 1e-3 * H * width), least)
+        """What prices are searched for; the most price lets a fifth of a bound's scale outweigh the spread of returns."""
+        units, outlook = planner.model.units, planner.outlook
+        scale, worth = self.record.scale(units), outlook.spread * outlook.zoom
+        least = np.minimum(_LEAST_WORTH * worth / self.record.slack(units), 0.5)
+        return Aim(self.record.bounds, scale, least, np.maximum(5.0 * worth * units.width[1:] / scale, _LEAST_MOST))
 
     # -- telling
 
@@ -195,7 +209,7 @@ class SoftCells:
                 f"debt {self.costs.debt[i]:.3g}"
             )
         lines.append(
-            f"plans: {self.plans} after {self.episodes} episodes, {self.alarms} early as returns fell; next at {self.next}"
+            f"plans: {self.plans} after {self.episodes} episodes, {self.alarms} given up for a better one; next at {self.next}"
         )
         kept = f", {self.transitions:,} kept transitions" if spec.dimension else ""
         lines.append(f"budget: {self.states:,} states{kept}; at most {self.memory_bound() / 2**20:.0f} MB for ever")
@@ -219,42 +233,43 @@ class SoftCells:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that was learned, by name."""
         counters = [self.episodes, self.built, self.settled, self.alarms, self.plans, self.next]
-        out: dict[str, NDArray[Any]] = {"counters": np.array(counters, dtype=np.int64), "returns": self.returns.copy()}
-        groups: dict[str, dict[str, NDArray[Any]]] = {
-            "record": self.record.arrays(), "memory": self.memory.arrays(), "dual": self.costs.arrays()
-        }  # fmt: skip
+        out: dict[str, NDArray[Any]] = {"counters": np.array(counters, dtype=np.int64), "tally": self.tally.copy()}
+        groups = {"record": self.record.arrays(), "memory": self.memory.arrays(), "dual": self.costs.arrays()}
         if self.planner is not None:
-            wish, units, outlook = self.planner.wish, self.planner.model.units, self.planner.outlook
-            groups["model"] = self.planner.model.parts
-            groups["plan"] = {
-                "prices": wish.prices, "sharpness": np.array(wish.sharpness), "unknown": outlook.unknown,
-                "outlook": np.array([outlook.zoom, outlook.spread]), "low": units.low, "width": units.width,
-            }  # fmt: skip
+            groups["plan"] = self.planner.arrays()
+        best = self.champion
+        if best is not None:
+            same = best.planner is self.planner
+            groups["best"] = best.prices | {"tally": best.tally} | ({} if same else best.planner.arrays())
         return out | {f"{group}/{name}": value for group, named in groups.items() for name, value in named.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take over what :meth:`arrays` gave; the plan in use is made again, bit for bit."""
-        groups: dict[str, dict[str, NDArray[Any]]] = {"record": {}, "memory": {}, "dual": {}, "model": {}, "plan": {}}
+        groups: dict[str, dict[str, NDArray[Any]]] = {"record": {}, "memory": {}, "dual": {}, "plan": {}, "best": {}}
         try:
             for name, value in arrays.items():
                 if "/" in name:
                     group, _, rest = name.partition("/")
                     groups[group][rest] = value
             self.episodes, self.built, self.settled, self.alarms, self.plans, self.next = arrays["counters"].tolist()
-            self.returns = arrays["returns"].copy()
+            self.tally = arrays["tally"].copy()
             self.record.restore(groups["record"])
             self.memory.restore(groups["memory"])
             self.costs.restore(groups["dual"])
-            self.planner = self._restored(groups["model"], groups["plan"]) if groups["plan"] else None
+            self.planner = self._restored(groups["plan"]) if groups["plan"] else None
+            self.champion, best = None, groups["best"]
+            if best:
+                planner = self._restored(best) if "prices" in best else self.planner
+                assert planner is not None
+                self.champion = Champion(planner, best["tally"].copy(), {name: best[name] for name in self.costs.arrays()})
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise InputError(
                 f"arrays are not those of soft-cells in such a world ({error!r}); expected what arrays() gave"
             ) from error
 
-    def _restored(self, parts: dict[str, NDArray[Any]], plan: dict[str, NDArray[Any]]) -> Planner:
-        """The plan in use, from what it was made of."""
-        units, (zoom, spread) = Units(plan["low"], plan["width"]), plan["outlook"].tolist()
+    def _restored(self, plan: dict[str, NDArray[Any]]) -> Planner:
+        """A plan from what it was made of."""
+        units = Units(plan["low"], plan["width"])
+        parts = {name.removeprefix("model."): value for name, value in plan.items() if name.startswith("model.")}
         model = CountModel(units, parts) if self.draw is None else VectorModel(self.draw, units, parts)
-        planner = Planner(model, Outlook(zoom, spread, plan["unknown"]), self.spec.horizon)
-        planner.remake(plan["prices"], float(plan["sharpness"]))
-        return planner
+        return Planner.again(model, plan, self.spec.horizon)

@@ -28,17 +28,22 @@ class Outlook(NamedTuple):
     zoom: float  # τ = max(1, 0.2 H/spread): what prices and the soft-max are multiplied with where returns lie close together
     spread: float  # of returns, in mapped reward
     unknown: Array  # (H,) U_h
+    zooms: Array  # (m,) ζ_i, the same for what each constraint's budget amounts to
 
     @classmethod
     def of(cls, record: Record, units: Units) -> Outlook:
-        """U_h = min(n, G(n) + floor·n) for the n = H-h-1 steps that follow, G(n) the best ever seen over n steps in a row."""
+        """What all episodes say.
+
+        U_h = min(n, G(n) + floor·n) for the n = H-h-1 steps that follow, G(n) the best ever seen over n steps in a row.
+        """
         H, spread = record.spec.horizon, record.spread(units)
         zoom, floor = 1.0, _HOPE
         if spread > 1e-6 * H:
             zoom = min(max(_TYPICAL * H / spread, 1.0), _MOST_ZOOM)
             floor = min(_FLOOR, 0.5 * spread / H)
         left = H - 1.0 - np.arange(H)
-        return cls(zoom, spread, np.minimum(record.best_ahead(units) + floor * left, left))
+        zooms = np.clip(_TYPICAL * H * units.width[1:] / record.scale(units), 1.0, _MOST_ZOOM)
+        return cls(zoom, spread, np.minimum(record.best_ahead(units) + floor * left, left), zooms)
 
 
 class Planner:
@@ -59,7 +64,7 @@ class Planner:
 
     def _wish(self, Y: Array, episodes: int) -> Wish:
         zoom = self.outlook.zoom
-        sharpness = _SHARPNESS * math.sqrt(episodes + 1.0) * zoom / (1.0 + float(Y.sum()))
+        sharpness = _SHARPNESS * math.sqrt(episodes + 1.0) * zoom / (1.0 + float((Y / self.outlook.zooms).sum()))
         return Wish(np.concatenate([[1.0], Y / zoom]), sharpness, self.outlook.unknown, self.model.units.end)
 
     def evaluate(self, Y: Array, episodes: int) -> Array:
@@ -69,10 +74,22 @@ class Planner:
         units = self.model.units
         return np.asarray(self.values.V[0, 1:] @ self.model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
 
-    def remake(self, prices: Array, sharpness: float) -> None:
-        """The values of a plan that was made before, for the same wish."""
-        self.wish = self.wish._replace(prices=prices, sharpness=sharpness)
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What the plan was made of, by name."""
+        units, outlook = self.model.units, self.outlook
+        return {f"model.{name}": value for name, value in self.model.parts.items()} | {
+            "prices": self.wish.prices, "sharpness": np.array(self.wish.sharpness), "unknown": outlook.unknown,
+            "outlook": np.array([outlook.zoom, outlook.spread]), "zooms": outlook.zooms, "low": units.low, "width": units.width,
+        }  # fmt: skip
+
+    @classmethod
+    def again(cls, model: VectorModel | CountModel, plan: dict[str, NDArray[Any]], horizon: int) -> Planner:
+        """The plan whose :meth:`arrays` are given, with its model made again."""
+        zoom, spread = plan["outlook"].tolist()
+        self = cls(model, Outlook(zoom, spread, plan["unknown"], plan["zooms"]), horizon)
+        self.wish = self.wish._replace(prices=plan["prices"], sharpness=float(plan["sharpness"]))
         backward(self.rows, self.wish, self.values)
+        return self
 
     def chances(self, step: int, observation: NDArray[Any], mask: NDArray[np.bool_]) -> Array:
         """The probabilities (A,) of actions; the same for all that the mask allows where nothing is known."""

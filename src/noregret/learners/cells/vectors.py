@@ -94,7 +94,7 @@ class VectorModel:
         )  # fmt: skip
         sides, chosen, place = choose_cells(points, score, budget, sides or Sides.least(D))
         N, at = len(chosen), place[:n]
-        missed = target - regression.taken(Z, seen.actions)
+        missed = target - _cut(regression.taken(Z, seen.actions), D, units)
         paid = np.zeros((N, units.low.size + 1))  # what an end pays belongs to it, not to the state before
         np.add.at(paid, place[n:][seen.ended[last]], np.pad(missed[seen.ended][:, D:], ((0, 0), (0, 1)), constant_values=1.0))
         missed[seen.ended, D:] = 0.0
@@ -119,7 +119,7 @@ class VectorModel:
         """The model as sparse rows, and the fit of smooth features to values at prototypes."""
         parts, smooth = self.parts, self.grid.smooth
         D = parts["Z"].shape[1]
-        predicted = self.regression.everywhere(parts["Z"]) + parts["residual"]
+        predicted = _cut(self.regression.everywhere(parts["Z"]), D, self.units) + parts["residual"]
         shift = np.ascontiguousarray(predicted[:, :, :D])
         first, index, weight, unknown, correction = build_rows(self.grid, shift, self.noise, parts["visits"], parts["terminal"])
         design = np.concatenate([smooth, np.ones((self.n, 1))], axis=1).astype(np.float64)
@@ -150,6 +150,12 @@ class VectorModel:
             f"states: {self.n:,} prototypes ({ended} of them ends), cells of side {fine:.3g} and {coarse:.3g}",
             f"noise: {noise} (deviations {', '.join(f'{d:.2g}' for d in parts['deviation'])} in scaled units)",
         ]
+
+
+def _cut(predicted: Array, D: int, units: Units) -> Array:
+    """Predictions whose signals are cut to the range of what can be."""
+    predicted[..., D:] = np.clip(predicted[..., D:], units.low, units.low + units.width)
+    return predicted
 
 
 def _without_ends(target: Array, D: int, seen: Transitions) -> Array:
