@@ -46,7 +46,28 @@ def show(cell: Cell) -> str:
         return f"{number(float(cell.mean))} ± {number(half)}" if half > 1e-9 * abs(cell.mean) else number(float(cell.mean))
     if isinstance(cell, Slope) and math.isfinite(cell):
         return f"{round(cell, 2) + 0.0:.2f}"  # no minus before 0.00
-    return cell if isinstance(cell, str) else number(cell)
+    return str(cell) if isinstance(cell, str | bool) else number(cell)
+
+
+def length(trials: int, episodes: int) -> str:
+    """The length of a run in words: its trials and episodes."""
+    return f"{count(trials, 'trial')} of {count(episodes, 'episode')}"
+
+
+def words(name: str) -> str:
+    """The name of a number for people: "hard_regret" is "hard regret"."""
+    return name.replace("_", " ")
+
+
+def constant(value: object) -> str:
+    """A constant of a learner as a person reads it, with six digits.
+
+    >>> constant(0.25), constant(True), constant(float("inf")), constant(12345678.9), constant("H-h+1"), constant(None)
+    ('0.25', 'True', 'infinite', '1.235e+07', 'H-h+1', '-')
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "-" if value is None else str(value)
+    return "infinite" if math.isinf(value) else f"{value:.6g}" if abs(value) < 1e6 else f"{value:.3e}"
 
 
 def number(value: float) -> str:

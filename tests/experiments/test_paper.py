@@ -15,7 +15,7 @@ import noregret as nr
 from noregret.cli import app
 from noregret.experiments.paper import page as report
 from noregret.experiments.paper import settings as experiment
-from noregret.report.tables import number
+from noregret.metrics import number
 
 FIGURES = {f"{name}.{kind}" for name in ("figure1", "neighbours") for kind in ("png", "svg", "pdf")}
 FILES = {*FIGURES, "table.csv", "curves.csv", "page.md", "runs"}

@@ -42,7 +42,7 @@ def test_summary_has_the_results_own_numbers():
 def test_slope_is_not_fitted_through_a_curve_that_is_below_zero():
     result = a_result()
     crossing = RunResult(**{**vars(result), "regret": result.regret - result.regret[:, 20:21]})
-    assert np.isnan(tables.slope(crossing))
+    assert np.isnan(crossing.slope())
     assert "-" in tables.summary({"x": crossing}).markdown()
 
 
@@ -63,11 +63,11 @@ def test_curves_have_every_number_of_every_trial(m):
 
 
 def test_numbers_read_well():
-    shown = [tables.number(x) for x in (5474.2, 0.49979, 200000, 0.0, -0.0, 1.2e-7, float("nan"), -842.2, float("inf"))]
+    shown = [metrics.number(x) for x in (5474.2, 0.49979, 200000, 0.0, -0.0, 1.2e-7, float("nan"), -842.2, float("inf"))]
     assert shown == ["5,474", "0.4998", "200,000", "0", "0", "1.2e-07", "-", "-842.2", "inf"]
-    assert tables.show(metrics.mean_interval([1.0, 2.0, 3.0])) == "2 ± 2.484"
-    assert tables.show(metrics.mean_interval([2.0])) == "2"
-    assert tables.show(None) == "-"
+    assert metrics.show(metrics.mean_interval([1.0, 2.0, 3.0])) == "2 ± 2.484"
+    assert metrics.show(metrics.mean_interval([2.0])) == "2"
+    assert metrics.show(None) == "-"
 
 
 def test_markdown_is_a_table_and_escapes_bars():
@@ -122,10 +122,10 @@ def test_bands_are_the_interval_and_end_at_zero_only_where_a_curve_cannot_go_bel
 
 def test_a_slope_of_rounding_is_zero():
     flat = a_result(regret=np.full((3, 40), 7.3), hard_regret=np.full((3, 40), 7.3))
-    assert abs(tables.slope(flat)) < 1e-12
-    assert tables.show(tables.slope(flat)) == tables.show(metrics.Slope(-9e-17)) == "0.00"
-    assert "0.00" in tables.card(flat).markdown() and "e-1" not in tables.summary({"x": flat}).markdown()
-    assert tables.show(metrics.Slope("nan")) == "-"
+    assert abs(flat.slope()) < 1e-12
+    assert metrics.show(flat.slope()) == metrics.show(metrics.Slope(-9e-17)) == "0.00"
+    assert "0.00" in flat._summary().markdown() and "e-1" not in tables.summary({"x": flat}).markdown()
+    assert metrics.show(metrics.Slope("nan")) == "-"
 
 
 def test_one_trial_has_no_band():

@@ -15,10 +15,11 @@ from noregret.cli import app
 from noregret.errors import FileError, InputError
 from noregret.report import comparison, page
 from noregret.report.latex import latex
-from noregret.report.tables import Table
+from noregret.results.base import Table
 from noregret.runs.backends.job import Context
 from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store, group, load_runs
+from noregret.store.groups import comparison as grouped
 from tests import browser
 
 PROBLEMS = ("random:S=4,A=2,H=3", "random:S=4,A=2,H=3,seed=1")
@@ -275,7 +276,7 @@ def test_every_group_is_drawn_and_every_learner_has_its_own_colour(tmp_path, run
     monkeypatch.setattr(comparison, "CURVES", 2)
     drawn = []
     monkeypatch.setattr(comparison.figures, "write_all", lambda figure, path, dpi: drawn.append((path.name, figure)) or [path])
-    comparison.write_figures(made, tmp_path)
+    comparison.write_figures(grouped(load_runs(runs).runs), tmp_path)
     assert [name for name, _ in drawn[:2]] == ["random-S-4-A-2-H-3", "random-S-4-A-2-H-3-figure-2"]
     assert "figure 1 of 2 (2 of 3 groups)" in drawn[0][1].get_suptitle()
     lines = {}
@@ -290,9 +291,10 @@ def test_every_group_is_drawn_and_every_learner_has_its_own_colour(tmp_path, run
 def test_tables_latex_and_page_have_one_statistic(runs):
     row = page.rows(load_runs(runs).runs)[0]
     expected = metrics.mean_interval(row.result.regret[:, -1])
-    assert row.mean["regret"] == expected == comparison.table([row]).rows[0][4]
+    table = grouped(row.group.runs)._summary()
+    assert row.result.last("regret") == expected == table.rows[0][4]
     text = metrics.show(expected)
-    assert text in page.page(row.group.runs) and text.replace("±", r"\pm") in latex(comparison.table([row])).replace("{,}", ",")
+    assert text in page.page(row.group.runs) and text.replace("±", r"\pm") in latex(table).replace("{,}", ",")
     band = page._data([row], [0])["groups"][0]["curves"]["regret"]
     whole = metrics.mean_interval(row.result.regret)
     assert band["low"][-1] == pytest.approx(whole.low[-1], rel=1e-4) and band["mean"][-1] == pytest.approx(
@@ -323,5 +325,5 @@ def test_latex_escapes_and_shows_intervals(runs):
         )
     )
     assert r"a\_b & n \\" in text and r"50\% \& more & $1{,}234 \pm 1$ \\" in text and r"x & -- \\" in text
-    made = page.rows(load_runs(runs).runs)
-    assert len(re.findall(r" \\\\$", latex(comparison.table(made)), re.M)) == 7
+    made = grouped(load_runs(runs).runs)
+    assert len(re.findall(r" \\\\$", latex(made._summary()), re.M)) == 7

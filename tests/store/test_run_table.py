@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import app
-from noregret.report import comparison, page
 from noregret.runs.execute import execute
 from noregret.store import RunKey, Store, group
+from noregret.store.groups import comparison
 
 DIFFERENT = ({}, {"starts": "drawn"}, {"starts": [0, 1]}, {"starts": [1, 0]}, {"starts": 1}, {"record_every": 10})
 
@@ -35,7 +35,7 @@ def test_runs_that_differ_in_starts_or_in_the_record_grid_look_different(store, 
     with open(table.to_csv(tmp_path / "t.csv")) as file:
         assert {row["starts"] for row in csv.DictReader(file)} == {"", "drawn", "[0, 1]", "[1, 0]", "1"}
     assert len({each.label for each in group(table.runs)}) == len(DIFFERENT)
-    rows = comparison.table(page.rows(table.runs)).rows
+    rows = comparison(table.runs)._summary().rows
     assert len({row[:4] for row in rows}) == len(DIFFERENT)
     listed = CliRunner().invoke(app, ["list", "runs", "--runs", str(store.folder)], env={"COLUMNS": "300"}).output
     for words in ("starts=drawn", "starts=[0, 1]", "starts=[1, 0]", "starts=1", "record_every=10"):

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import app
-from noregret.cli.console import console
+from noregret.cli.app import console
 from noregret.errors import printable, shown
 from noregret.report import figures
 from noregret.report.latex import escape, latex
-from noregret.report.tables import Table
+from noregret.results.base import Table
 
 ESCAPE = "\x1b[31mred\x07\r\x9b2J"
 MARKUP = "out[/x] [bold]b[/bold] :smile: $\\frac$ \x1b[2J"

@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 import warnings
-from typing import Annotated, Any, NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -18,7 +19,12 @@ from typer.core import TyperGroup
 from noregret._system.plugins import load_module
 from noregret.errors import NoRegretError, printable
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 STOPPED = 130
+#: The width of what goes into a file or a pipe.
+WIDTH = 140
 _DEBUG, _IMPORT = "noregret.debug", "noregret.import"
 _UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or typer's own copy of it
 
@@ -115,6 +121,30 @@ def options(
     ] = False,
 ) -> None:
     """Learn to act well under a long-term constraint, and measure exactly how far from the best it was."""
+
+
+def console() -> Console:
+    """A console that shows names as they are. Each call makes a new one, as standard output may have been replaced."""
+    from rich.console import Console
+    from rich.text import Text
+
+    class Plain(Console):
+        """No text is markup, and control characters are written out."""
+
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(printable(text), **options)
+
+    made = Plain(highlight=False, markup=False, emoji=False)
+    return made if made.is_terminal else Plain(highlight=False, markup=False, emoji=False, width=WIDTH)
+
+
+def print_table(title: str, rows: Sequence[tuple[Any, ...]], columns: tuple[str, ...] = ()) -> None:
+    """Print a table and an empty line: without a head when no column has a name, nothing when there is no row."""
+    from noregret.results.base import Table
+
+    if rows:
+        console().print(Table(title, columns or ("",) * len(rows[0]), tuple(rows)).rich())
+        console().print()
 
 
 def stop(line: str) -> NoReturn:

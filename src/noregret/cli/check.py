@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app
-from noregret.cli.console import console
+from noregret.cli.app import app, console, print_table
 from noregret.errors import InputError
+from noregret.metrics import constant
 
 if TYPE_CHECKING:
     from noregret.learners.base import Learner
     from noregret.oracle import TableOptimum
     from noregret.problems.base import Array, TabularCMDP
-    from noregret.report.tables import Cell
 
 
 @app.command()
@@ -56,9 +54,8 @@ def _print_problem(world: TabularCMDP) -> None:
     features = "one-hot" if world.features is None else "a table"
     starts = int((world.mu > 0).sum())
     masked = int((~world.available).sum())
-    _print(
+    print_table(
         f"Problem {world.name}",
-        ("", ""),
         [
             ("horizon", f"{world.horizon} steps"),
             ("states", f"{world.n_states:,}"),
@@ -73,19 +70,18 @@ def _print_problem(world: TabularCMDP) -> None:
 def _print_constraints(world: TabularCMDP, reachable: Array) -> None:
     from noregret.problems.base import to_threshold
 
-    rows: list[tuple[Cell, ...]] = []
+    rows = []
     for name, sense, limit, ends in zip(world.constraint_names, world.senses, world.limits(), reachable, strict=True):
         low, high = sorted(to_threshold(float(end), sense, world.horizon) for end in ends)
         words = "at least" if sense == ">=" else "at most"
         rows.append((name, f"{words} {limit:.6g}", f"{low:.6f} to {high:.6f}"))
-    _print("Constraints", ("total over an episode", "wanted, in expectation", "reachable"), rows)
+    print_table("Constraints", rows, ("total over an episode", "wanted, in expectation", "reachable"))
 
 
 def _print_optimum(optimum: TableOptimum) -> None:
     duals = ", ".join(f"{value:.6f}" for value in optimum.dual)
-    _print(
+    print_table(
         "Exact optimum",
-        ("", ""),
         [
             ("value", f"{optimum.value:.6f}"),
             ("dual", duals + ("" if optimum.dual.any() else " (no constraint binds)")),
@@ -103,9 +99,9 @@ def _print_constants(made: Learner, optimum: TableOptimum, gap: Any) -> None:
     told = {None: "told nothing of the Slater gap", "oracle": f"told the exact Slater gap, {optimum.slater_gap:.6f}"}
     text = told.get(gap, f"told a Slater gap of {gap}")
     shown = {key: value for key, value in made.constants.items() if key not in DERIVED}
-    rows = [(key, _text(value), made.explain.get(key, "")) for key, value in shown.items()]
+    rows = [(key, constant(value), made.explain.get(key, "")) for key, value in shown.items()]
     title = f"{made.name}, preset {made.preset}, {made.episodes:,} episodes, {text}"
-    _print(title, ("constant", "value", "reason"), rows)
+    print_table(title, rows, ("constant", "value", "reason"))
 
 
 def _print_bounds(made: Learner, optimum: TableOptimum, linear: bool) -> None:
@@ -115,21 +111,8 @@ def _print_bounds(made: Learner, optimum: TableOptimum, linear: bool) -> None:
     if isinstance(promise, str):
         console().print(f"No bound: {promise}.")
         return
-    rows: list[tuple[Cell, ...]] = []
+    rows = []
     for what, C, bound in (("regret", "C", promise.regret), ("violation", "C'", promise.violation)):
         words = "less than anything can cost" if bound < trivial else "says nothing: no policy can cost more than K·H"
-        rows.append((what, f"{promise.theorem}, with {C} = 1", _text(bound), f"{words} ({trivial:,.0f})"))
-    _print("Bounds on the sums over all episodes", ("sum", "by", "bound", "meaning"), rows)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return "infinite" if math.isinf(value) else f"{value:.6g}" if abs(value) < 1e6 else f"{value:.3e}"
-
-
-def _print(title: str, columns: tuple[str, ...], rows: Any) -> None:
-    from noregret.report.tables import Table
-
-    console().print(Table(title, columns, tuple(rows)).rich())
-    console().print()
+        rows.append((what, f"{promise.theorem}, with {C} = 1", constant(bound), f"{words} ({trivial:,.0f})"))
+    print_table("Bounds on the sums over all episodes", rows, ("sum", "by", "bound", "meaning"))

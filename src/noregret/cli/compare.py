@@ -9,8 +9,7 @@ import typer
 
 from noregret._system.text import listed
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, say, stop
-from noregret.cli.console import console
+from noregret.cli.app import app, console, say, stop
 from noregret.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,6 +92,6 @@ def _conclude(done: Comparison, out: Path, table1: bool) -> None:
         for made in page.shown(done, table1):
             console().print(made.rich())
             console().print()
-        console().print(f"wrote {', '.join(file.name for file in files)} in {out}", markup=False)
+        console().print(f"wrote {', '.join(file.name for file in files)} in {out}")
     if stopped:
         stop(f"stopped: {len(done) - stopped} of {len(done)} runs were done" + ("" if ran else "; no file was written"))

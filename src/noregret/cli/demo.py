@@ -1,7 +1,4 @@
-"""``noregret demo``: small pictures of single ideas.
-
-A demo is a function in a file of this folder, with ``@demo.command()`` of this module before it.
-"""
+"""``noregret demo``: small pictures of single ideas."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ from typing import Annotated
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app
-from noregret.cli.console import console
+from noregret.cli.app import app, console, stop
 
 demo = typer.Typer(help="Show one idea of the paper in one picture.", no_args_is_help=True)
 app.add_typer(demo, name="demo")
@@ -42,3 +38,27 @@ def greedy(
     console().print(page.table(made, analysis.SHOWN).rich())
     for file in files:
         console().print(f"wrote {file}")
+
+
+@demo.command()
+def zero_violation(
+    out: arg.Out = Path("results/zero-violation"),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer episodes and trials: to see that it works.")] = False,
+    fresh: arg.Fresh = False,
+    backend: arg.Backend = "threads",
+    address: arg.Address = None,
+    workers: arg.Workers = None,
+) -> None:
+    """No violation at the end: a threshold tightened as in Theorem 2, with a scale, on a doubling grid of episodes."""
+    from noregret.experiments import zero_violation as experiment
+    from noregret.experiments.zero_violation import page
+    from noregret.report import figures
+
+    figures.require()
+    sitting, results = experiment.run(quick, arg.how(out, fresh, backend, address, workers))
+    if sitting.stopped:
+        stop("stopped; no file was written, the same command goes on")
+    files = experiment.write(results, out)
+    console().print(page.table(results).rich())
+    console().print(page.summary(results).rich())
+    console().print(f"Written: {', '.join(map(str, files))}.")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app
-from noregret.cli.console import console
+from noregret.cli.app import app, console, print_table
 
 
 class What(StrEnum):
@@ -29,30 +28,20 @@ def listing(
     parquet: Annotated[Path | None, typer.Option("--parquet", metavar="FILE", help="Write it as Parquet (polars).")] = None,
 ) -> None:
     """List the problems and the learners, with a line about each and their parameters; or the stored runs of a folder."""
-    from rich.table import Table
-
     if what is What.runs:
         _runs(folder, csv, parquet)
-        return
-    chosen = [what] if what else [What.problems, What.learners]
-    for kind in chosen:
-        table = Table(title=kind.value, title_justify="left", box=None, show_header=False, padding=(0, 2, 0, 0))
-        table.add_column(no_wrap=True, style="bold")
-        table.add_column()
-        for name, line in _problems() if kind is What.problems else _learners():
-            table.add_row(name, line)
-        console().print(table)
-        if kind is not chosen[-1]:
-            console().print()
+    if what in (None, What.problems):
+        print_table("problems", _problems())
+    if what in (None, What.learners):
+        print_table("learners", _learners())
 
 
 def _runs(folder: Path, csv: Path | None, parquet: Path | None) -> None:
     """A row a run; runs that raised after those that finished."""
-    from noregret.report.tables import Cell, Table
     from noregret.store import RunKey, Store, load_runs
 
     table, failures = load_runs(folder), Store.at(folder).failures()
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     for row, run in zip(table.rows(), table.runs, strict=True):
         numbers = (row[name] for name in ("episodes", "regret", "violation", "seconds"))
         rows.append((row["run"], row["problem"], row["learner"], run.key.options(), f"{row['seed']}.{row['trial']}", *numbers))
@@ -61,7 +50,7 @@ def _runs(folder: Path, csv: Path | None, parquet: Path | None) -> None:
         rows.append((id, key.problem, key.learner, key.options(), f"{key.seed}.{key.trial}", "failed", None, None, None))
     columns = ("run", "problem", "learner", "options", "seed.trial", "episodes", "regret", "violation", "seconds")
     text = f"{len(table.runs):,} finished, {len(failures):,} failed runs in {folder}"
-    console().print(Table(text, columns, tuple(rows)).rich())
+    print_table(text, rows, columns)
     for path, write in ((csv, table.to_csv), (parquet, table.to_parquet)):
         if path is not None:
             console().print(f"wrote {write(path)}")

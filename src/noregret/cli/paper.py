@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, say, stop
-from noregret.cli.console import console
+from noregret.cli.app import app, console, say, stop
 
 if TYPE_CHECKING:
     from noregret.experiments.paper.page import Neighbour
@@ -48,7 +47,7 @@ def paper(
     made = experiment.facts(done, (K, n) == (settings.EPISODES, settings.TRIALS))
     files = experiment.write(made, out)
     console().print(page.short(made).rich())
-    console().print(f"The page is {files[-1]}; beside it are {', '.join(file.name for file in files[:-1])}.", markup=False)
+    console().print(f"The page is {files[-1]}; beside it are {', '.join(file.name for file in files[:-1])}.")
 
 
 def _stop(done: list[Neighbour]) -> None:

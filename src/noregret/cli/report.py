@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from noregret.cli.app import app
-from noregret.cli.console import console
+from noregret.cli.app import app, console
 
 
 @app.command()
@@ -25,10 +24,11 @@ def report(
 ) -> None:
     """Write one HTML page about stored runs; it works without a network. Nothing is run."""
     from noregret.report import comparison, page
+    from noregret.store.groups import comparison as grouped
 
     wrote = [page.write(out, runs, title)]
     if figures is not None or latex is not None:
-        made = page.rows(page.collect(runs)[0])
+        made = grouped(page.collect(runs)[0])
         if figures is not None:
             wrote += comparison.write_figures(made, figures)
         if latex is not None:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, stop
-from noregret.cli.console import console
+from noregret.cli.app import app, console, stop
 
 if TYPE_CHECKING:
     from noregret.results import RunResult
@@ -59,18 +58,10 @@ def run(
 def _show(result: RunResult, out: Path | None) -> None:
     from noregret.report import figures, tables
 
-    console().print(tables.card(result, title=_title(result)).rich())
+    console().print(result._summary().rich())
     if out is None:
         return
     files = [tables.write_text(out / "curves.csv", tables.curves({result.learner: result}))]
     if figures.available():
         files += figures.write_all(figures.overview(result), out / "curves")
-    console().print(f"wrote {', '.join(file.name for file in files)} in {out}", markup=False)
-
-
-def _title(result: RunResult) -> str:
-    gap = "" if result.slater_gap_used is None else f", told a Slater gap of {result.slater_gap_used:.6g}"
-    return (
-        f"{result.learner} on {result.problem} (preset {result.preset}, seed {result.seed}{gap}); "
-        f"optimal value {result.optimal_value:.6f}"
-    )
+    console().print(f"wrote {', '.join(file.name for file in files)} in {out}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app
-from noregret.cli.console import console
+from noregret.cli.app import app, console, print_table
+
+if TYPE_CHECKING:
+    from noregret.store import RunKey
 
 
 @app.command()
@@ -18,28 +20,34 @@ def show(
     folder: arg.Runs = Path("runs"),
 ) -> None:
     """Show a stored run: what it is, how it ended, its constants, where it was played, and how to repeat it."""
-    from noregret.store import Store
+    from noregret.store import RunKey, Store
 
     store = Store.at(folder)
     id = store.find(run)
     if store.path(id).exists():
         stored = store.read(id)
         stored.curves()  # checked before anything is said of them
-        _finished(id, stored.record, stored.key)
+        key = stored.key
+        _what(f"Run {id}", key)
+        _finished(stored.record, key)
     else:
-        _failed(id, store.failures()[id])
+        failure = store.failures()[id]
+        key = RunKey.from_json(failure["run"])
+        _what(f"Run {id} failed", key)
+        console().print(failure["error"])
+        console().print(failure["traceback"])
+    console().print(f"Repeat it: {key.repeat()}")
 
 
-def _finished(id: str, record: dict[str, Any], key: Any) -> None:
-    _what(f"Run {id}", key)
+def _finished(record: dict[str, Any], key: RunKey) -> None:
     last = record["last"]
-    _print(
+    print_table(
         f"After {key.episodes:,} episodes",
         [
             ("regret", last["regret"]),
             ("hard regret", last["hard_regret"]),
             *(
-                (f"{word} of {name!r}", max(0.0, value) if kind == "signed_violations" else value)
+                (f"{word} of {name!r}", max(0.0, value))
                 for kind, word in (("signed_violations", "violation"), ("hard_violations", "hard violation"), ("dual", "dual"))
                 for name, value in zip(record["constraints"], last[kind], strict=True)
             ),
@@ -47,8 +55,8 @@ def _finished(id: str, record: dict[str, Any], key: Any) -> None:
             ("Slater gap", record["slater_gap"]),
         ],
     )
-    _print("Constants", [(name, value, record["explain"].get(name, "")) for name, value in record["constants"].items()])
-    _print(
+    print_table("Constants", [(name, value, record["explain"].get(name, "")) for name, value in record["constants"].items()])
+    print_table(
         "Played",
         [
             ("started", record["started"]),
@@ -59,29 +67,9 @@ def _finished(id: str, record: dict[str, Any], key: Any) -> None:
             ("machine", ", ".join(f"{name} {value}" for name, value in record["machine"].items())),
         ],
     )
-    console().print(f"Repeat it: {key.repeat()}", markup=False)
 
 
-def _failed(id: str, record: dict[str, Any]) -> None:
-    from noregret.store import RunKey
-
-    key = RunKey.from_json(record["run"])
-    _what(f"Run {id} failed", key)
-    console().print(record["error"], markup=False)
-    console().print(record["traceback"], markup=False)
-    console().print(f"Repeat it: {key.repeat()}", markup=False)
-
-
-def _what(title: str, key: Any) -> None:
+def _what(title: str, key: RunKey) -> None:
     rows = [("problem", key.problem), ("learner", key.learner), ("options", key.options())]
     rows += [("seed, trial", f"{key.seed}, {key.trial}"), ("episodes", f"{key.episodes}, recorded every {key.record_every}")]
-    _print(title, rows)
-
-
-def _print(title: str, rows: list[tuple[Any, ...]]) -> None:
-    from noregret.report.tables import Table
-
-    if rows:
-        cells = tuple(tuple(str(c) if isinstance(c, bool) else c for c in row) for row in rows)
-        console().print(Table(title, ("",) * len(rows[0]), cells).rich())
-        console().print()
+    print_table(title, rows)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, complain, say, stop
-from noregret.cli.console import console
+from noregret.cli.app import app, complain, console, say, stop
 
 if TYPE_CHECKING:
     from noregret.runs.schedule import Summary

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, say, stop
-from noregret.cli.console import console
+from noregret.cli.app import app, console, print_table, say, stop
 
 
 @app.command()
@@ -37,7 +36,7 @@ def tune(
     workers: arg.Workers = None,
 ) -> None:
     """Find the parameters with the least hard regret whose hard violation stays within a limit. It can be stopped any time."""
-    from noregret.report.tables import Table, number
+    from noregret.metrics import number
     from noregret.sweeps.tune import Question, parse_range
     from noregret.sweeps.tune import tune as search
 
@@ -53,10 +52,10 @@ def tune(
             f"with hard regret {number(found.hard_regret)}"
         )
     if found.best is not None:
-        rows = tuple((name, str(value), found.importance.get(name)) for name, value in found.best.items())
+        rows = [(name, str(value), found.importance.get(name)) for name, value in found.best.items()]
         title = f"Best: hard regret {number(found.hard_regret)}, hard violation {number(found.hard_violation)}"
-        print(Table(title, ("parameter", "value", "importance for hard regret"), rows).rich())
-        print("--set " + " --set ".join(f"{name}={value}" for name, value in found.best.items()), markup=False)
+        print_table(title, rows, ("parameter", "value", "importance for hard regret"))
+        print("--set " + " --set ".join(f"{name}={value}" for name, value in found.best.items()))
     if found.signal is not None:
         stop("stopped; the same command goes on")
     if found.best is None:

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, say
-from noregret.cli.console import console
+from noregret.cli.app import app, print_table, say
 
 EPISODES = 2000
 
@@ -44,12 +43,11 @@ def verify(
 
 def _print(world: Any, preset: str, **options: Any) -> int:
     """One run and its table; how many checks fail."""
-    from noregret.report.tables import Table
     from noregret.verification import all_checks, trace
 
     checks = all_checks(trace(world, preset=preset, **options))
-    rows = tuple((c.name, c.verdict, c.slack, c.detail, c.lines) for c in checks)
+    rows = [(c.name, c.verdict, c.slack, c.detail, c.lines) for c in checks]
     told = {"oracle": ", told the exact Slater gap", None: ""}.get(options["slater_gap"], f", told {options['slater_gap']}")
     title = f"primal-dual-lsvi on {world.name}: preset {preset}, {options['episodes']:,} episodes{told}"
-    console().print(Table(title, ("inequality", "verdict", "slack", "measured", "paper, line"), rows).rich())
+    print_table(title, rows, ("inequality", "verdict", "slack", "measured", "paper, line"))
     return sum(c.verdict == "FAILS" for c in checks)

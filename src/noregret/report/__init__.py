@@ -12,6 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from noregret.errors import InputError
+from noregret.results.base import Shown
+
 
 def build(
     runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -33,9 +36,12 @@ def build(
     """
     from noregret._system.files import make_folder
     from noregret.report import comparison, figures, page
+    from noregret.store.groups import comparison as grouped
 
+    if isinstance(runs, Shown):
+        raise InputError(f"runs is a {type(runs).__name__}; expected a folder with stored runs, or several (out= keeps them)")
     folders = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
-    made, out = page.rows(page.collect(folders)[0]), make_folder(folder)
+    made, out = grouped(page.collect(folders)[0]), make_folder(folder)
     written = [page.write(out / "report.html", folders, title)]
     written += comparison.write_figures(made, out) if figures.available() else []
     return [*written, comparison.write_latex(made, out / "table.tex")]

@@ -13,11 +13,11 @@ from noregret import metrics
 from noregret._system.files import write_whole
 from noregret.errors import printable
 from noregret.metrics import Slope
-from noregret.report.tables import FITTED
 from noregret.results import RunResult
 from noregret.results.drawing import COLOURS, GREY, STYLE, band, label, legend, new
 from noregret.results.drawing import available as available
 from noregret.results.drawing import require as require
+from noregret.results.result import FITTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noregret.errors import printable
 from noregret.metrics import Cell, show
-from noregret.report.tables import Table
+from noregret.results.base import Table
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,7 +45,6 @@ class Row:
     group: Group
     result: RunResult
     iqm: dict[str, Interval]
-    mean: dict[str, Interval]
 
 
 def collect(folders: Sequence[str | os.PathLike[str]]) -> tuple[list[StoredRun], dict[str, dict[str, Any]]]:
@@ -64,10 +62,10 @@ def collect(folders: Sequence[str | os.PathLike[str]]) -> tuple[list[StoredRun],
 def rows(runs: Sequence[StoredRun]) -> list[Row]:
     """The groups of runs with their numbers; a run whose curves are damaged is named in a warning and left out."""
     made = []
-    for each in group(_sound(runs)):
+    for each in group(runs):
         result = each.result()
         iqm = {name: metrics.bootstrap_interval(getattr(result, name)[:, -1], metrics.iqm) for name in SUMS}
-        made.append(Row(each, result, iqm, {name: result.last(name) for name in SUMS}))
+        made.append(Row(each, result, iqm))
     return made
 
 
@@ -90,8 +88,8 @@ def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = N
     data = json.dumps(_data(made, drawn), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     constants = sorted({name for row in made for name in row.result.constants})
     return fill(
-        "page.html", title=title, rows=made, quantities=SUMS, words=_words, cell=show, ends=_interval, constants=constants,
-        constant=_constant, data=data, plotly=get_plotlyjs(), runs=len(runs), groups=len(made), drawn=len(drawn),
+        "page.html", title=title, rows=made, quantities=SUMS, words=metrics.words, cell=show, ends=_interval, constants=constants,
+        constant=metrics.constant, data=data, plotly=get_plotlyjs(), runs=len(runs), groups=len(made), drawn=len(drawn),
         failed=failed or {}, problems=sorted({row.group.key.problem for row in made}), evaluation=_evaluation(made),
     )  # fmt: skip
 
@@ -154,32 +152,10 @@ def _evaluation(made: Sequence[Row]) -> str:
     return " ".join(said)
 
 
-def _sound(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    kept = []
-    for run in runs:
-        try:
-            run.curves()
-        except FileError as error:
-            warnings.warn(f"{error}; left out", stacklevel=3)
-            continue
-        kept.append(run)
-    return kept
-
-
 def _interval(interval: Interval) -> str:
     """The point and, as bootstrap intervals are not symmetric, both ends."""
     point, low, high = (number(float(value)) for value in (interval.mean, interval.low, interval.high))
     return point if low == high else f"{point} [{low}, {high}]"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _constant(value: Any) -> str:
-    if isinstance(value, bool | str) or value is None:
-        return "-" if value is None else str(value)
-    return "infinite" if math.isinf(value) else f"{value:.4g}"
 
 
 # --- what the page draws ------------------------------------------------------------------------------------------
@@ -194,7 +170,7 @@ def _drawn(made: Sequence[Row]) -> list[int]:
     for i, row in enumerate(made):
         by_problem.setdefault(row.group.key.problem, []).append(i)
     for members in by_problem.values():
-        members.sort(key=lambda i: float(made[i].mean["hard_regret"].mean + made[i].mean["hard_violation"].mean))
+        members.sort(key=lambda i: _loss(made[i].result))
     turns = [i for place in range(len(made)) for members in by_problem.values() for i in members[place : place + 1]]
     return sorted(turns[:DRAWN])
 
@@ -222,8 +198,7 @@ def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
                 "episodes": result.episodes[pick].tolist(),
                 "curves": bands,
                 "duals": duals,
-                "last": {name: [_short(v) for v in (row.mean[name].mean, row.mean[name].low, row.mean[name].high)]
-                         for name in SUMS},
+                "last": {name: _ends(result.last(name)) for name in SUMS},
                 "each": {name: [_short(v) for v in getattr(result, name)[:, -1]] for name in ("hard_regret", "hard_violation")},
             }
         )  # fmt: skip
@@ -252,6 +227,14 @@ def _band(result: RunResult, which: str, pick: Any, constraint: int = 0) -> dict
     interval = drawing.cut(result.interval(which, constraint), which)
     names = ("mean", "low", "high") if result.trials > 1 else ("mean",)
     return {name: [_short(v) for v in getattr(interval, name)[pick]] for name in names}
+
+
+def _loss(result: RunResult) -> float:
+    return float(result.hard_regret[:, -1].mean() + result.hard_violation[:, -1].mean())
+
+
+def _ends(interval: Interval) -> list[float | None]:
+    return [_short(value) for value in (interval.mean, interval.low, interval.high)]
 
 
 def _short(value: Any) -> float | None:

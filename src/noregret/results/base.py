@@ -6,25 +6,30 @@ in it is ever run or unpickled. Only the classes that :func:`savable` was told o
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from noregret._system.arrays import load_npz, said
 from noregret._system.files import write_whole
-from noregret.errors import FileError, InputError, NoRegretError
-from noregret.metrics import Cell, show
+from noregret.errors import FileError, InputError, NoRegretError, printable
+from noregret.metrics import Cell, Interval, show
 from noregret.results import drawing
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 #: Of the layout of saved results; other ones are refused.
 FORMAT = 1
@@ -36,13 +41,78 @@ _KINDS: dict[str, Any] = {
 _CLASSES: dict[str, type] = {}
 
 
-class Summary(NamedTuple):
-    """A small table of a result."""
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows of numbers, not of text: each way of writing the table decides how a number looks.
+
+    A row has a cell for each column. A cell may be an :class:`~noregret.metrics.Interval`: the terminal, Markdown and HTML
+    show mean ± half width, CSV has a column for each end.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
+
+    def rich(self) -> RenderableType:
+        """For the terminal; without a head when no column has a name."""
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        named = any(self.columns)
+        table = RichTable(box=box.SIMPLE_HEAD if named else None, pad_edge=False, padding=(0, 2, 0, 0), show_header=named)
+        for i, column in enumerate(self.columns):
+            text = any(isinstance(row[i], str) for row in self.rows)
+            table.add_column(Text(printable(column)), justify="left" if text else "right", overflow="fold", no_wrap=i == 0)
+        for row in self.rows:
+            table.add_row(*(Text(printable(show(cell))) for cell in row))
+        parts: list[RenderableType] = [Text(printable(self.title), style="bold")] if self.title else []
+        return Group(*parts, table, *([Text(printable(self.caption), style="italic")] if self.caption else []))
+
+    def only(self, names: Container[str]) -> Table:
+        """The table with the columns of these names, in the table's order."""
+        kept = [i for i, column in enumerate(self.columns) if column in names]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return replace(self, columns=[self.columns[i] for i in kept], rows=rows)
+
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        lines = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
+        lines += ["| " + " | ".join(show(cell).replace("|", "\\|") for cell in row) + " |" for row in self.rows]
+        return "\n".join(lines) + "\n"
+
+    def csv(self) -> str:
+        """As CSV with every digit; an interval takes three columns."""
+        wide = [any(isinstance(row[i], Interval) for row in self.rows) for i in range(len(self.columns))]
+        header: list[str] = []
+        for column, spread in zip(self.columns, wide, strict=True):
+            header += [column, f"{column} low", f"{column} high"] if spread else [column]
+        rows: list[list[Any]] = []
+        for row in self.rows:
+            flat: list[Any] = []
+            for cell, spread in zip(row, wide, strict=True):
+                if isinstance(cell, Interval):
+                    flat += [float(cell.mean), float(cell.low), float(cell.high)]
+                else:
+                    flat += [cell, "", ""] if spread else [cell]
+            rows.append(flat)
+        return csv_text([header, *rows])
+
+    def html(self) -> str:
+        """The table as HTML, for notebooks."""
+        head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
+        body = "".join("<tr>" + "".join(f"<td>{escape(show(cell))}</td>" for cell in row) + "</tr>" for row in self.rows)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div><strong>{escape(self.title)}</strong>{table}<small>{escape(self.caption)}</small></div>"
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV; an entry that is None is empty."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
 class Shown(ABC):
@@ -55,7 +125,7 @@ class Shown(ABC):
     def _columns(self) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _summary(self) -> Summary: ...
+    def _summary(self) -> Table: ...
 
     @abstractmethod
     def _draw(self, axes: Any) -> None: ...
@@ -102,12 +172,7 @@ class Shown(ABC):
         return axes.reshape(rows, columns)
 
     def _repr_html_(self) -> str:
-        """The summary as an HTML table, for notebooks."""
-        title, columns, rows, caption = self._summary()
-        head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-        body = "".join("<tr>" + "".join(f"<td>{escape(show(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<div><strong>{escape(title)}</strong>{table}<small>{escape(caption)}</small></div>"
+        return self._summary().html()
 
 
 class Saved(Shown):

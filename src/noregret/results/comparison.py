@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from noregret.metrics import Cell, count
+from noregret.metrics import Cell, count, words
 from noregret.results import drawing
-from noregret.results.base import Saved, Summary, savable, stack
+from noregret.results.base import Saved, Table, savable, stack
 from noregret.results.result import SUMS, Outcome, RunResult
+
+#: What the numbers of a summary are.
+CAPTION = "Sums over all episodes: mean over the trials ± half of its 95% interval."
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -53,16 +56,15 @@ class Comparison(Saved, Sequence[Outcome]):
     def _columns(self) -> dict[str, Any]:
         return stack(({"problem": one.problem, "learner": one.label}, result._columns()) for one, result in self.ran())
 
-    def _summary(self) -> Summary:
-        rows: list[list[Cell]] = [
-            [one.problem, one.label, *(result.last(which) for which in SUMS)]
-            for one, result in self.ran()
-            if len(result.episodes)
+    def _summary(self) -> Table:
+        """A row for each outcome: its trials and episodes, and the sums over all episodes."""
+        ran = [(one, result) for one, result in self.ran() if len(result.episodes)]
+        rows: list[tuple[Cell, ...]] = [
+            (one.problem, one.label, result.trials, int(result.episodes[-1]), *map(result.last, SUMS)) for one, result in ran
         ]
         refused = [f" {one.label} did not run on {one.problem}: {one.reason}." for one in self.outcomes if one.result is None]
-        columns = ("problem", "learner", *(which.replace("_", " ") for which in SUMS))
-        caption = "Sums over all episodes, mean ± 95% over the trials."
-        return Summary(repr(self)[1:-1], columns, rows, caption + "".join(refused))
+        columns = ("problem", "learner", "trials", "episodes", *map(words, SUMS))
+        return Table(repr(self)[1:-1], columns, rows, CAPTION + "".join(refused))
 
     def _grid(self) -> tuple[int, int]:
         return max(1, len({one.problem for one, _ in self.ran()})), 2
@@ -71,11 +73,9 @@ class Comparison(Saved, Sequence[Outcome]):
         styles = self.styles()
         drawn = dict.fromkeys(one.problem for one, _ in self.ran())
         for row, problem in zip(axes, drawn, strict=False):
-            for ax, which, unit in zip(row, ("regret", "violation"), ("reward", "utility"), strict=True):
-                for one, result in self.ran():
-                    if one.problem == problem:
-                        drawing.band(ax, result, which, label=one.label, **styles[one.label])
-                drawing.label(ax, f"{problem}: {which}", f"cumulative {which} ({unit})")
+            own = [(one.label, result) for one, result in self.ran() if one.problem == problem]
+            for ax, which in zip(row, ("regret", "violation"), strict=True):
+                drawing.curves(ax, which, own, styles, f"{problem}: ")
         drawing.shared_legend(axes)
 
     def __repr__(self) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import NoRegretError
-from noregret.metrics import Interval
+from noregret.metrics import Interval, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,6 +181,30 @@ def choices(ax: Axes, grid: tuple[NDArray[Any], NDArray[Any]], chances: NDArray[
     there = np.unique(best)[:18]
     handles = [Patch(color=COLOURS[i % len(COLOURS)], label=names[i]) for i in there]
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=6, fontsize=9, frameon=False)
+
+
+def curves(
+    ax: Axes, which: str, labelled: Iterable[tuple[str, Any]], styles: Mapping[str, Mapping[str, Any]], where: str = ""
+) -> None:
+    """Draw one curve of several results on the same axes, and say what it is.
+
+    Args:
+        ax: where to draw.
+        which: "regret", "hard_regret", "violation", "hard_violation" or "dual".
+        labelled: the label of each result, and the result.
+        styles: the colour and the line of each label.
+        where: words before the title.
+    """
+    several = False
+    for name, result in labelled:
+        band(ax, result, which, label=name, **styles[name])
+        several = several or result.dual.shape[2] > 1
+    if which == "dual":
+        label(ax, "Dual variable" + (" of the first constraint" if several else ""), "dual (reward per unit of utility)")
+        return
+    unit, worst = ("utility", " of the worst constraint") if which.endswith("violation") else ("reward", "")
+    title = f"{where}{words(which)}"
+    label(ax, title[0].upper() + title[1:] + (worst if several else ""), f"cumulative {words(which)} ({unit})")
 
 
 def label(ax: Axes, title: str, y: str, x: str = "episode") -> None:

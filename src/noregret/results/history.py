@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.metrics import count, mean_interval
+from noregret.metrics import Cell, count, mean_interval
 from noregret.problems.base import Array
 from noregret.results import drawing
-from noregret.results.base import Saved, Summary, savable
+from noregret.results.base import Saved, Table, savable
 
 #: A rolling mean is over one of so many parts of the episodes, and over a hundred at most; the table is about the last hundred.
 WINDOWS, RECENT = 10, 100
@@ -51,15 +51,15 @@ class History(Saved):
         made |= {f"dual of {name}": self.dual[:, i] for i, name in enumerate(self.names)}
         return made | {"length": self.lengths}
 
-    def _summary(self) -> Summary:
+    def _summary(self) -> Table:
         if not len(self.rewards):
-            return Summary(repr(self)[1:-1], (), ())
+            return Table(repr(self)[1:-1], (), ())
         sense = "at most" if self.costs else "at least"
-        rows = [("reward", mean_interval(self.rewards[-RECENT:]), "")]
+        rows: list[tuple[Cell, ...]] = [("reward", mean_interval(self.rewards[-RECENT:]), "")]
         for i, (name, limit) in enumerate(zip(self.names, self.limits, strict=True)):
             rows.append((name, mean_interval(self.values[-RECENT:, i]), f"{sense} {limit:g}"))
         caption = f"Means over the last {count(min(RECENT, len(self.rewards)), 'episode')}."
-        return Summary(repr(self)[1:-1], ("total of an episode", "mean ± 95%", "asked for"), rows, caption)
+        return Table(repr(self)[1:-1], ("total of an episode", "mean ± 95%", "asked for"), rows, caption)
 
     def _grid(self) -> tuple[int, int]:
         return 1, 3

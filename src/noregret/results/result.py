@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import InputError
-from noregret.metrics import Interval, count, mean_interval
+from noregret.metrics import Cell, Interval, Slope, length, mean_interval, slope
 from noregret.problems.base import Array
 from noregret.results import drawing
-from noregret.results.base import Saved, Summary, savable
+from noregret.results.base import Saved, Table, savable
 from noregret.results.policies import Played, PolicyReport, Which
 from noregret.theory import Promise
 
@@ -21,6 +21,9 @@ RESULTS_VERSION = 1
 
 #: The sums over all episodes that every summary has.
 SUMS = ("regret", "hard_regret", "violation", "hard_violation")
+
+#: Slopes are fitted from this share of the episodes on.
+FITTED = 0.1
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,15 @@ class RunResult(Saved):
         """What :meth:`interval` gives at the last recorded episode."""
         return mean_interval(self._samples(which, constraint)[:, -1])
 
+    def slope(self, which: str = "regret") -> Slope:
+        """The exponent of growth of a mean curve over the last nine tenths of the episodes; nan unless it is positive there.
+
+        A curve that crosses zero has logarithms on one side only, and a line through those says nothing about growth.
+        """
+        mean = getattr(self, which).mean(axis=0)
+        fitted = mean[self.episodes >= FITTED * self.episodes[-1]]
+        return slope(self.episodes, mean, FITTED) if (fitted > 0).all() else Slope("nan")
+
     def _samples(self, which: str, constraint: int) -> Array:
         return np.asarray(self.dual[:, :, constraint] if which == "dual" else getattr(self, which))
 
@@ -138,15 +150,30 @@ class RunResult(Saved):
             made |= {f"{name}_{i}": curves[:, :, i].ravel() for i in range(curves.shape[2])}
         return made
 
-    def _summary(self) -> Summary:
-        title = f"{self.learner} on {self.problem} ({self.preset})"
+    def _summary(self) -> Table:
+        """The numbers one below the other, each with a line that explains it."""
+        gap = "" if self.slater_gap_used is None else f", told a Slater gap of {self.slater_gap_used:.6g}"
+        title = (
+            f"{self.learner} on {self.problem} (preset {self.preset}, seed {self.seed}{gap}); "
+            f"optimal value {self.optimal_value:.6f}"
+        )
         if not len(self.episodes):
-            return Summary(title, (), (), "stopped before the first recorded episode")
-        rows = [(which.replace("_", " "), self.last(which)) for which in SUMS]
+            return Table(title, (), (), "stopped before the first recorded episode")
+        worst = ", of the worst constraint" if self.violations.shape[2] > 1 else ""
         state = "" if self.complete else f", stopped before episode {self.episodes_requested:,}"
-        length = f"{count(self.trials, 'trial')} of {count(int(self.episodes[-1]), 'episode')}"
-        caption = f"{length}{state}; optimal value {self.optimal_value:.6g}"
-        return Summary(title, ("sum over all episodes", "mean ± 95%"), rows, caption)
+        rows: list[tuple[Cell, ...]] = [
+            ("regret", self.last("regret"), "reward lost against the best policy that meets the constraints"),
+            ("hard regret", self.last("hard_regret"), "the same, summed only over episodes that earn less than that policy"),
+            ("violation", self.last("violation"), "utility missing over all episodes together" + worst),
+            ("hard violation", self.last("hard_violation"), "the same, summed only over episodes that fall short"),
+            ("slope of regret", self.slope(), "its growth: 0.5 is the square root of the episodes, 1 is linear"),
+            ("slope of hard regret", self.slope("hard_regret"), "the same for hard regret"),
+            ("episodes/s", self.episodes_per_second, length(self.trials, int(self.episodes[-1])) + state),
+        ]
+        if zeta := self.constants.get("zeta", 0.0):
+            text = f"against the best policy for thresholds raised by {zeta:g}"
+            rows.insert(1, ("regret, tightened", self.last("regret_tightened"), text))
+        return Table(title, ("sum over all episodes", "mean ± 95%", "what it is"), rows)
 
     def _draw(self, axes: Any) -> None:
         own = drawing.colour(self.learner)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from noregret.errors import DamagedError
+from noregret.errors import DamagedError, FileError
 from noregret.results import Comparison, Outcome, RunResult
 from noregret.store.folder import StoredRun
 from noregret.store.identity import RunKey
@@ -70,9 +71,17 @@ def collect(
 
 
 def group(runs: Iterable[StoredRun]) -> list[Group]:
-    """Runs by everything but seed and trial; groups by problem, learner and options."""
+    """Runs by everything but seed and trial; groups by problem, learner and options.
+
+    A run whose curves are damaged is named in a warning and left out.
+    """
     found: dict[str, list[StoredRun]] = {}
     for run in runs:
+        try:
+            run.curves()
+        except FileError as error:
+            warnings.warn(f"{error}; left out", stacklevel=3)
+            continue
         found.setdefault(replace(run.key, seed=0, trial=0).id, []).append(run)
     groups = [
         Group(members[0].key, tuple(members))

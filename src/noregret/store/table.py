@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from noregret._system.files import write_whole
 from noregret.errors import DamagedError, FileError, InputError
-from noregret.metrics import count
+from noregret.metrics import count, words
 from noregret.results import SUMS
-from noregret.results.base import Shown, Summary
+from noregret.results.base import Shown, Table
 from noregret.store.folder import Store, StoredRun
 from noregret.store.groups import comparison
 
@@ -83,12 +83,12 @@ class RunTable(Shown, Mapping[str, NDArray[Any]]):
         mixed = {name for name, c in columns.items() if {type(v) for v in c if v is not None} - {int, float}}
         return {name: [None if v is None else str(v) for v in c] if name in mixed else c for name, c in columns.items()}
 
-    def _summary(self) -> Summary:
+    def _summary(self) -> Table:
         keys, shown = [run.key for run in self.runs[:ROWS]], ("problem", "learner", "seed", "trial", "episodes", *SUMS)
         rows = [[key.options(), *(_plain(self[name][i]) for name in shown)] for i, key in enumerate(keys)]
         left = len(self.runs) - len(rows)
-        columns = ("options", *(name.replace("_", " ") for name in shown))
-        return Summary(repr(self)[1:-1], columns, rows, f"and {count(left, 'more run')}" if left else "")
+        columns = ("options", *map(words, shown))
+        return Table(repr(self)[1:-1], columns, rows, f"and {count(left, 'more run')}" if left else "")
 
     def _grid(self) -> tuple[int, int]:
         return max(1, len({run.key.problem for run in self.runs})), 2

@@ -13,11 +13,12 @@ import numpy as np
 from noregret import metrics
 from noregret._system.files import make_folder
 from noregret.experiments.compare.settings import TABLE1
-from noregret.metrics import Interval, Slope, show
+from noregret.metrics import Cell, Interval, Slope, length, show, words
 from noregret.problems.base import Array
 from noregret.report import figures
-from noregret.report.tables import Cell, Table, curves, length, slope, without_speed, write_text
+from noregret.report.tables import curves, without_speed, write_text
 from noregret.results import Comparison, Outcome, RunResult, drawing
+from noregret.results.base import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,8 +40,6 @@ CAPTION = (
 UNPROMISED = ("-", "-")
 #: A hard regret below this in an episode is rounding and has no slope.
 ROUNDING = 1e-9
-#: The sums that are drawn, and what they are sums of.
-DRAWN = {"regret": "reward", "violation": "utility", "hard_regret": "reward", "hard_violation": "utility"}
 
 
 def late_loss(result: RunResult) -> Interval:
@@ -55,7 +54,7 @@ def any_slope(result: RunResult) -> tuple[Slope | None, str]:
     """
     if result.last("hard_regret").mean >= ROUNDING * result.episodes[-1]:
         for which in ("regret", "hard_regret"):
-            found = slope(result, which)
+            found = result.slope(which)
             if not np.isnan(found):
                 return found, words(which)
     return None, ""
@@ -119,11 +118,6 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
 # --- figures ------------------------------------------------------------------------------------------------------
 
 
-def words(which: str) -> str:
-    """The name of a sum for people: "hard_regret" is "hard regret"."""
-    return which.replace("_", " ")
-
-
 def front(points: Array) -> Array:
     """The points (n,2) without a better one: one that is smaller in a coordinate and not larger in the other."""
     beaten = [((points <= p).all(axis=1) & (points < p).any(axis=1)).any() for p in points]
@@ -139,12 +133,10 @@ def curves_figure(outcomes: Sequence[Outcome], styles: dict[str, dict[str, Any]]
     drawn, axes = drawing.new(2, 2, 11.0, 8.4)
     ran = [(one.label, one.result) for one in outcomes if one.result is not None]
     styles = styles or Comparison(outcomes).styles()
-    for ax, which in zip(axes.flat, DRAWN, strict=True):
-        for name, result in ran:
-            drawing.band(ax, result, which, label=name, **styles[name])
+    for ax, which in zip(axes.flat, ("regret", "violation", "hard_regret", "hard_violation"), strict=True):
         _logarithmic(ax, "y")
         ax.set_xscale("log")
-        drawing.label(ax, words(which).capitalize(), f"cumulative {words(which)} ({DRAWN[which]})")
+        drawing.curves(ax, which, ran, styles)
     drawing.shared_legend(axes)
     first = ran[0][1]
     drawn.suptitle(f"{first.problem}: {figures.trials(first)}", x=0.01, ha="left", fontsize=12)
@@ -245,8 +237,8 @@ def table1(outcomes: Sequence[Outcome]) -> Table:
     """The paper's Table 1, with the measured numbers beside the published orders."""
     rows: list[tuple[Cell, ...]] = []
     for published, one in zip(TABLE1, outcomes, strict=True):
-        words = (f"{published.algorithm}, {published.source}", published.linear, published.model_free)
-        row = (words[0], *("yes" if true else "no" for true in words[1:]), published.regret, published.violation)
+        linear, model_free = ("yes" if true else "no" for true in (published.linear, published.model_free))
+        row = (f"{published.algorithm}, {published.source}", linear, model_free, published.regret, published.violation)
         if one.result is None:
             rows.append((*row, None, None, None, None))
             continue

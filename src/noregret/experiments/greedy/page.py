@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret.experiments.greedy.analysis import Demo
-from noregret.report.tables import Cell, Table
+from noregret.metrics import Cell
 from noregret.results import drawing
+from noregret.results.base import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

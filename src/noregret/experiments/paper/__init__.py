@@ -9,6 +9,7 @@ from noregret import oracle, problems
 from noregret._system.files import all_or_none
 from noregret.experiments.paper import page, settings
 from noregret.experiments.paper.page import Neighbour, Paper
+from noregret.metrics import length
 from noregret.report import figures, tables
 from noregret.runs import Ask, How, play
 from noregret.runs.runner import Sitting
@@ -32,7 +33,7 @@ def run(episodes: int, trials: int, seed: int, how: How, say: Callable[[str], No
         count = trials if setting is settings.MAIN else min(trials, settings.NEIGHBOUR_TRIALS)
         main = (settings.PROBLEM, settings.LEARNER, episodes, count, seed, every, settings.PRESET)
         planned.append((setting, Ask(*main, params=setting.params).keys()))
-    say(f"running {len(planned)} settings on {settings.PROBLEM}: {tables.length(trials, episodes)} of the main one")
+    say(f"running {len(planned)} settings on {settings.PROBLEM}: {length(trials, episodes)} of the main one")
     sitting = play([key for _, keys in planned for key in keys], how)
     finished = [(setting, keys) for setting, keys in planned if sitting.finished(keys)]
     return sitting, [Neighbour(setting.label, setting.row, sitting.result(keys)) for setting, keys in finished]

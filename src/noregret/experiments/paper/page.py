@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret import metrics, theory
+from noregret.metrics import number, show
 from noregret.report import figures, tables
-from noregret.report.tables import number, show
 from noregret.results import RunResult, drawing
+from noregret.results.base import Table
+from noregret.results.comparison import CAPTION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,12 +55,12 @@ class Paper:
         return {f"{n.label}, {n.row}" + ("" if n is not first else " (main)"): n.result for n in (first, *rest)}
 
 
-def table(paper: Paper) -> tables.Table:
+def table(paper: Paper) -> Table:
     """A row for the main run and for each neighbour."""
     return tables.summary(paper.labelled(), "Section 5 of the paper, and neighbours of the constants it does not report")
 
 
-def short(paper: Paper) -> tables.Table:
+def short(paper: Paper) -> Table:
     """The columns of :func:`table` that fit a terminal."""
     return table(paper).only(("run", "regret", "violation", "hard violation", "slope of hard regret", "episodes/s"))
 
@@ -101,7 +103,7 @@ def figure(paper: Paper) -> Figure:
         mean = getattr(result, which).mean(axis=0)
         shown = np.where(mean > 0, mean, np.nan)
         growth.plot(result.episodes, shown, color=colour, linestyle=style, label=name)
-        if np.isfinite(tables.slope(result, which)):
+        if np.isfinite(result.slope(which)):
             slope, k, line = figures.log_log_fit(result, which)
             growth.plot(k, line, color="black", linestyle="--", linewidth=1.2, label=f"slope {show(slope)}, fitted")
     k = result.episodes.astype(float)
@@ -154,8 +156,8 @@ def _setting(paper: Paper) -> dict[str, str]:
         "K": f"{paper.main.episodes[-1]:,}",
         "trials": str(paper.main.trials),
         "setting": "" if paper.as_published else other,
-        "constants": tables.Table("", ("constant", "value", "why"), rows).markdown(),
-        "caption": tables.CAPTION,
+        "constants": Table("", ("constant", "value", "why"), rows).markdown(),
+        "caption": CAPTION,
         "table": tables.without_speed(table(paper)).markdown(),
         "b": f"{paper.threshold:g}",
         "b_tightened": f"{paper.threshold + c['zeta']:g}",
@@ -174,7 +176,7 @@ def _measured(paper: Paper) -> dict[str, str]:
     course = f"It is {number(violation[peak])} at episode {result.episodes[peak]:,}, its largest, and {end}\n  after {K:,}"
     if peak == len(violation) - 1:
         course = f"It is still growing at the last one, where it is {end}"
-    slope = tables.slope(result)
+    slope = result.slope()
     growth = "Here the regret has none: there are too few episodes.\n "
     if np.isfinite(slope):
         growth = f"Here the slope of the regret is {show(slope)}."
@@ -197,7 +199,7 @@ def _measured(paper: Paper) -> dict[str, str]:
         "violation_agrees": f"- **The violation comes back.** {course}, as the paper describes.\n" if back else "",
         "violation_differs": "" if back else f"- **The violation does not come back** within these episodes. {course}.\n",
         "slope": growth,
-        "hard_slope": show(tables.slope(result, "hard_regret")),
+        "hard_slope": show(result.slope("hard_regret")),
         "second_half_slope": show(metrics.slope(result.episodes, result.hard_regret.mean(axis=0), 0.5)),
         "rate": f"{np.polyfit(result.episodes[late], regret[late], 1)[0]:.4f}" if late.sum() > 1 else "-",
         "turns": often,

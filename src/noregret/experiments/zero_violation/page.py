@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret.metrics import Slope
-from noregret.report.tables import Table
 from noregret.results import RunResult, drawing
+from noregret.results.base import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
