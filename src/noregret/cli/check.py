@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from noregret.cli import arguments as arg
 from noregret.cli.app import app, console, print_table
 from noregret.errors import InputError
-from noregret.metrics import constant
 
 if TYPE_CHECKING:
     from noregret.learners.base import Learner
@@ -95,6 +94,7 @@ def _print_constants(made: Learner, optimum: TableOptimum, gap: Any) -> None:
         console().print(f"{made.name} has no constants.")
         return
     from noregret.learners.presets import DERIVED
+    from noregret.metrics import constant
 
     told = {None: "told nothing of the Slater gap", "oracle": f"told the exact Slater gap, {optimum.slater_gap:.6f}"}
     text = told.get(gap, f"told a Slater gap of {gap}")
@@ -106,6 +106,8 @@ def _print_constants(made: Learner, optimum: TableOptimum, gap: Any) -> None:
 
 def _print_bounds(made: Learner, optimum: TableOptimum, linear: bool) -> None:
     """What a theorem promises of the learner with these constants, or why none does."""
+    from noregret.metrics import constant
+
     trivial = float(made.episodes * made.spec.horizon)
     promise = made.promised(optimum.slater_gap, linear)
     if isinstance(promise, str):

@@ -28,26 +28,23 @@ def verify(
     Exit code 0 when all hold that are stated for the run's options, 1 when one fails. With preset theory and no Slater gap
     given, the exact one is used.
     """
-    from noregret import problems
-
-    world = problems.load(problem)
     params, gap = arg.settings(settings or []), arg.gap(slater_gap)
     failed = 0
     for name in ("theory", "paper") if preset is None else (preset,):
         told = "oracle" if gap is None and name == "theory" else gap
-        failed += _print(world, name, episodes=episodes, seed=seed, slater_gap=told, **params)
+        failed += _print(problem, name, episodes=episodes, seed=seed, slater_gap=told, **params)
     if failed:
         say(f"{failed} {'check fails' if failed == 1 else 'checks fail'}")
         raise typer.Exit(1)
 
 
-def _print(world: Any, preset: str, **options: Any) -> int:
+def _print(problem: str, preset: str, **options: Any) -> int:
     """One run and its table; how many checks fail."""
     from noregret.verification import all_checks, trace
 
-    checks = all_checks(trace(world, preset=preset, **options))
+    checks = all_checks(trace(problem, preset=preset, **options))
     rows = [(c.name, c.verdict, c.slack, c.detail, c.lines) for c in checks]
     told = {"oracle": ", told the exact Slater gap", None: ""}.get(options["slater_gap"], f", told {options['slater_gap']}")
-    title = f"primal-dual-lsvi on {world.name}: preset {preset}, {options['episodes']:,} episodes{told}"
+    title = f"primal-dual-lsvi on {problem}: preset {preset}, {options['episodes']:,} episodes{told}"
     print_table(title, rows, ("inequality", "verdict", "slack", "measured", "paper, line"))
     return sum(c.verdict == "FAILS" for c in checks)

@@ -24,7 +24,7 @@ from noregret.results import named_curves, record_grid
 from noregret.runs.loggers import Loggers
 from noregret.runs.prepare import Prepared, prepared
 from noregret.runs.provenance import provenance
-from noregret.runs.trial import TableTrial, Trial
+from noregret.runs.trial import Trial
 from noregret.store import RunKey, Store
 from noregret.store.records import check_entries
 
@@ -184,7 +184,7 @@ def _take_up(home: Prepared, key: RunKey, checkpoints: Any, settings: Settings) 
 
 def _fresh(home: Prepared, key: RunKey, settings: Settings) -> Trial:
     trial = home.start(key)
-    if settings.keep_policies and isinstance(trial, TableTrial):
+    if settings.keep_policies:
         trial.keep_policies()
     trial.compile()
     return trial
@@ -195,8 +195,7 @@ def curves_of(trial: Trial) -> dict[str, Any]:
     n = trial.recorded
     curves: dict[str, Any] = {"episodes": record_grid(n, trial.every, trial.episodes)}
     curves |= named_curves(trial.curves[:n], trial.problem.n_constraints)
-    kept = getattr(trial, "kept", None)
-    return curves if kept is None else curves | {"kept": kept}
+    return curves if trial.kept is None else curves | {"kept": trial.kept}
 
 
 def record(home: Prepared, trial: Trial) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from noregret import learners, oracle, problems
+from noregret._system.arrays import save_npz
+from noregret._system.files import ensure_folder
 from noregret.errors import InputError, unknown_name
 from noregret.kernels import world as worlds
 from noregret.learners.base import Learner
@@ -24,7 +26,7 @@ from noregret.learners.registry import source_hash
 from noregret.oracle.starts import Starts
 from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import policy_table
-from noregret.runs.supplies import identity, supplied
+from noregret.runs.supplies import held, identity, supplied
 from noregret.runs.trial import LinearTrial, TableTrial, Trial
 from noregret.store import RunKey
 
@@ -39,13 +41,8 @@ READY = 8
 
 
 class Prepared:
-    """A problem with what its runs share. ``name`` and ``hash`` say which problem it is in a run's key.
+    """A problem with what its runs share. ``name`` and ``hash`` say which problem it is in a run's key."""
 
-    Attributes:
-        keeps_policies: whether a trial can keep the policies that it played.
-    """
-
-    keeps_policies = False
     optimum: Any
 
     def __init__(self, problem: Any, name: str, hash: str | None) -> None:
@@ -97,6 +94,10 @@ class Prepared:
             made.constants["safe_policy"] = "safest, from the oracle"
         return made
 
+    def finite(self, what: str) -> TabularCMDP:
+        """The problem as tables, for ``what`` needs them; refused where the states are in R^D."""
+        raise InputError(f"{what} needs tables; {self.name} has states in R^D: expected a problem with finitely many states")
+
     def starts(self, given: Any) -> Starts | None:
         """The first states of a run, with the optimum from each; None where the problem draws each first state."""
         if given is not None:
@@ -130,21 +131,37 @@ class Prepared:
         raise TypeError(f"{type(self).__name__} has no oracle")
 
     def _fixed(self, key: RunKey) -> Learner:
-        raise InputError(
-            f"learner is {key.learner!r}; {self.name} has states in R^D, where it is not a table: expected a learner"
-        )
+        if key.starts is not None:
+            raise InputError(f"learner is {key.learner!r}; with starts the best policy depends on the start")
+        problem = self.finite(f"learner {key.learner!r}")
+        policy = self.optimum.policy if key.learner == "optimal" else oracle.safest(problem)
+        return FixedPolicy(problem.spec, episodes=key.episodes, policy=policy, called=key.learner)
 
     def _tell(self, name: str) -> Any:
-        raise InputError(f"{name} is a table; {self.name} has states in R^D and none: expected another learner")
+        problem = self.finite(name)
+        return problem.r if name == "reward" else problem.g
 
     def _safe_policy(self, given: Any, key: RunKey) -> Any:
-        raise InputError(f"safe_policy is given; {self.name} has states in R^D, where a policy is not a table: expected None")
+        begins, problem = self.starts(key.starts), self.finite("safe_policy")
+        problem = problem if begins is None else begins.problem
+        if begins is not None and (problem.mu > 0.0).sum() > 1:
+            raise InputError(
+                "starts has several states; with a safe_policy expected one: only the mean over starts is certified"
+            )
+        if isinstance(given, str):
+            if given != "safest":
+                raise InputError(f"safe_policy is {given!r}; expected an array (H,S,A), 'safest' or None")
+            return oracle.safest(problem)
+        policy = policy_table(given, problem.available, "safe_policy")
+        utilities = oracle.evaluate(problem, policy)[1]
+        for i in np.flatnonzero(utilities < problem.b - 1e-9):
+            told = f"its utility {problem.constraint_names[i]!r} is {utilities[i]:.6g}, below {problem.b[i]:.6g}"
+            warnings.warn(f"safe_policy is not safe: {told}", stacklevel=3)
+        return policy
 
 
 class Tables(Prepared):
     """A problem on finitely many states."""
-
-    keeps_policies = True
 
     def __init__(self, problem: TabularCMDP, name: str, hash: str | None) -> None:
         super().__init__(problem, name, hash)
@@ -152,6 +169,11 @@ class Tables(Prepared):
         self.optimum = self.oracle.solve()
         self.layout = worlds.compile_world(problem)
         self._starts: dict[str, Starts | None] = {}
+
+    def finite(self, what: str) -> TabularCMDP:
+        """The problem itself."""
+        problem: TabularCMDP = self.problem
+        return problem
 
     def starts(self, given: Any) -> Starts | None:
         """The starts of a run, with the optimum from each."""
@@ -174,33 +196,6 @@ class Tables(Prepared):
 
     def _truth(self, key: RunKey) -> Any:
         return self.starts(key.starts) or self.oracle
-
-    def _fixed(self, key: RunKey) -> Learner:
-        if key.starts is not None:
-            raise InputError(f"learner is {key.learner!r}; with starts the best policy depends on the start")
-        policy = self.optimum.policy if key.learner == "optimal" else oracle.safest(self.problem)
-        return FixedPolicy(self.problem.spec, episodes=key.episodes, policy=policy, called=key.learner)
-
-    def _tell(self, name: str) -> Any:
-        return self.problem.r if name == "reward" else self.problem.g
-
-    def _safe_policy(self, given: Any, key: RunKey) -> Any:
-        begins = self.starts(key.starts)
-        problem = self.problem if begins is None else begins.problem
-        if begins is not None and (problem.mu > 0.0).sum() > 1:
-            raise InputError(
-                "starts has several states; with a safe_policy expected one: only the mean over starts is certified"
-            )
-        if isinstance(given, str):
-            if given != "safest":
-                raise InputError(f"safe_policy is {given!r}; expected an array (H,S,A), 'safest' or None")
-            return oracle.safest(problem)
-        policy = policy_table(given, problem.available, "safe_policy")
-        utilities = oracle.evaluate(problem, policy)[1]
-        for i in np.flatnonzero(utilities < problem.b - 1e-9):
-            told = f"its utility {problem.constraint_names[i]!r} is {utilities[i]:.6g}, below {problem.b[i]:.6g}"
-            warnings.warn(f"safe_policy is not safe: {told}", stacklevel=3)
-        return policy
 
 
 class Continuous(Prepared):
@@ -267,6 +262,20 @@ def prepare(problem: Any) -> Prepared:
                 _ready.popitem(last=False)
         _ready.move_to_end((name, hash))
         return _ready[name, hash]
+
+
+def send(key: RunKey, folder: Path) -> None:
+    """Write to a folder what other processes need to play a run, and only this process has."""
+    problem, features = (folder / f"{hash}.npz" for hash in (key.problem_hash, key.features_hash))
+    if held(key.problem_hash) is not None and not problem.exists():
+        made = prepared(key).finite("a problem that is no name, with a backend other than 'threads',")
+        ensure_folder(folder)
+        problems.save(made, problem)
+    if (phi := held(key.features_hash)) is not None and not features.exists():
+        if not isinstance(phi, np.ndarray):
+            raise InputError("features is a feature map; expected an array (S,A,d), or backend 'threads'")
+        ensure_folder(folder)
+        save_npz(features, {"features": phi})
 
 
 def prepared(key: RunKey) -> Prepared:

@@ -253,8 +253,8 @@ def run(
     keys = ask.keys()
     home = prepared(keys[0])
     first = home.start(keys[0])  # what is wrong is said before anything is played
-    if keep_policy and not home.keeps_policies:
-        raise InputError("keep_policy is True; expected False on a linear CMDP, whose policies are not tables")
+    if keep_policy:
+        home.finite("keep_policy")
     if keep_policy and (starts is not None or out is not None or backend != "threads"):
         raise InputError("keep_policy is True; expected no starts, no out, and backend 'threads'")
     here: dict[str, Any] = {"block_size": block_size, "keep_policies": keep_policy, "raises": True, "notice": first.notice}

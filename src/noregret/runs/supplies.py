@@ -13,7 +13,6 @@ import numpy as np
 
 from noregret import problems
 from noregret._system.arrays import is_plain, load_npz
-from noregret._system.files import ensure_folder, write_whole
 from noregret.errors import FileError, InputError, shown
 from noregret.problems.continuous import is_feature_map
 from noregret.problems.registry import is_built_in
@@ -74,23 +73,13 @@ def supplied(hash: str | None, otherwise: Any = None) -> Any:
     return found
 
 
-def send(key: RunKey, folder: Path) -> None:
-    """Write to a folder what other processes need to play a run, and only this process has."""
-    problem, phi = _supplies.get(key.problem_hash or ""), _supplies.get(key.features_hash or "")
-    if problem is not None and not isinstance(problem, problems.TabularCMDP):
-        raise InputError(f"problem {key.problem!r} is an object with states in R^D; expected a name, or backend 'threads'")
-    if phi is not None and not isinstance(phi, np.ndarray):
-        raise InputError("features is a feature map; expected an array (S,A,d), or backend 'threads'")
-    if problem is not None and not (path := folder / f"{key.problem_hash}.npz").exists():
-        ensure_folder(folder)
-        problems.save(problem, path)
-    if phi is not None and not (path := folder / f"{key.features_hash}.npz").exists():
-        ensure_folder(folder)
-        write_whole(path, lambda file: np.savez(file, features=phi))
+def held(hash: str | None) -> Any:
+    """What this process remembers under a hash, or None."""
+    return _supplies.get(hash or "")
 
 
 def receive(key: RunKey, folder: Path) -> None:
-    """Read what :func:`send` wrote for a run, unless it is here already."""
+    """Read what :func:`noregret.runs.prepare.send` wrote for a run, unless it is here already."""
     for hash in (key.problem_hash, key.features_hash):
         path = folder / f"{hash}.npz"
         if hash is None or hash in _supplies or not path.exists():

@@ -45,6 +45,7 @@ class Trial:
     """
 
     evaluated = "every episode"
+    kept: Array | None = None
 
     def __init__(self, problem: Any, learner: Any, key: RunKey, V_star: float) -> None:
         self.problem, self.learner, self.key, self.V_star = problem, learner, key, V_star
@@ -74,6 +75,10 @@ class Trial:
         """Compile everything that episodes need, so that compilation is not counted as time of the run."""
         with _compiling:
             self._play(0)
+
+    def keep_policies(self) -> None:
+        """Also keep sums of the policies that are played. The curves do not change."""
+        raise TypeError(f"{type(self).__name__} has no tables of policies")
 
     def _play(self, n: int) -> None:
         raise TypeError(f"{type(self).__name__} plays no episodes")
@@ -132,7 +137,6 @@ class TableTrial(Trial):
     def __init__(self, problem: TabularCMDP, learner: Any, key: RunKey, V_star: float, layout: worlds.World) -> None:
         super().__init__(problem, learner, key, V_star)
         self.layout = layout
-        self.kept: Array | None = None
         self._starts: Starts | None = None
         self._best = np.array([V_star])
         self.scratch = worlds.scratch_for(layout)

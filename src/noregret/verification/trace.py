@@ -17,7 +17,7 @@ from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.learners.primal_dual_lsvi import PrimalDualLSVI
 from noregret.problems.base import Array, TabularCMDP
 from noregret.runs import Ask, How, play
-from noregret.runs.prepare import prepared
+from noregret.runs.prepare import prepare
 
 #: Differences below this are rounding.
 ROUNDING = 1e-9
@@ -59,11 +59,11 @@ class Trace:
         return int((self.problem.mu > 0).sum()) == 1
 
 
-def trace(problem: TabularCMDP, *, episodes: int, seed: int = 0, preset: str = "theory", **options: Any) -> Trace:
+def trace(problem: TabularCMDP | str, *, episodes: int, seed: int = 0, preset: str = "theory", **options: Any) -> Trace:
     """Run ``primal-dual-lsvi`` and measure; takes the options of :func:`noregret.run`.
 
     Args:
-        problem: tables, whose exact values are known.
+        problem: tables, whose exact values are known, or the name of such a problem.
         episodes: K, how many are played.
         seed: of the run.
         preset: where the constants come from, as in :func:`noregret.run`.
@@ -72,17 +72,17 @@ def trace(problem: TabularCMDP, *, episodes: int, seed: int = 0, preset: str = "
     Raises:
         InputError: the problem has no tables, or ``rounding`` is given.
     """
-    if not isinstance(problem, TabularCMDP):
-        raise InputError(f"problem is a {type(problem).__name__}; expected a TabularCMDP, whose truth is known for every state")
+    home = prepare(problem)
+    world = home.finite("verification")
     if options.get("rounding") is not None:
         raise InputError(
             f"rounding is {options['rounding']!r}; expected None: the lemmas are about the soft-max, not about a net"
         )
     gap = options.pop("slater_gap", None)
-    ask = Ask(problem, PrimalDualLSVI.name, episodes, 1, seed, episodes, preset, gap, params=options)
-    watcher = _Watcher(problem, episodes)
+    ask = Ask(world, PrimalDualLSVI.name, episodes, 1, seed, episodes, preset, gap, params=options)
+    watcher = _Watcher(world, episodes)
     play(ask.keys(), How(progress=False), block_size=1, raises=True, watch=watcher)
-    return watcher.trace(prepared(ask.keys()[0]).optimum)
+    return watcher.trace(home.optimum)
 
 
 class _Watcher:

@@ -16,6 +16,7 @@ from noregret.errors import FileError, InputError
 from noregret.problems.registry import module_of
 from noregret.runs import supplies
 from noregret.runs.execute import Ending, Settings, execute
+from noregret.runs.prepare import send
 from noregret.store import RunKey, Store
 
 #: The folder in a store with what the runs' keys name by a hash only.
@@ -68,7 +69,7 @@ class Context(Settings):
             "key": key.to_json(), "folder": str(self.store.folder.absolute()), "checkpoint_seconds": self.checkpoint_seconds,
             "loggers": self.loggers, "imports": list(dict.fromkeys(needed)),
         }  # fmt: skip
-        supplies.send(key, self.store.folder / INPUTS)
+        send(key, self.store.folder / INPUTS)
         return json.dumps(job)
 
 
