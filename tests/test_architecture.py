@@ -72,6 +72,6 @@ def test_public_names_are_there() -> None:
 
     for name in noregret.__all__:
         assert getattr(noregret, name) is not None
-    assert set(noregret.__all__) <= set(dir(noregret))
+    assert set(dir(noregret)) == {*noregret.__all__, "__version__"}
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         noregret.nothing  # noqa: B018

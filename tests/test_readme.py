@@ -27,6 +27,12 @@ def test_the_commands_exist() -> None:
     for target in re.findall(r"^    make (\w+)", README, flags=re.MULTILINE):
         assert f"\n{target}:" in makefile
     assert "make test" in (ROOT / ".ci" / "run").read_text()
+    from noregret.cli import app
+
+    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    names |= {group.name for group in app.registered_groups}
+    (listed,) = re.findall(r"`noregret (paper [^`]*)`", README)
+    assert set(listed.split(" | ")) == names
 
 
 def test_links_within_the_repository_lead_somewhere() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class NoRegretError(Exception):
@@ -50,6 +51,26 @@ def shown(value: object, most: int = 80) -> str:
     except ValueError:  # an integer of more digits than Python writes
         text = "a number of thousands of digits"
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+@contextmanager
+def told(path: object, trouble: str, kind: type[NoRegretError] = FileError) -> Iterator[None]:
+    """Make one line of an error of the system: the file's name, what went wrong with it, and why.
+
+    Args:
+        path: the file or folder.
+        trouble: what went wrong, such as "cannot be written".
+        kind: the error to raise.
+
+    Raises:
+        FileError: the block raised an OSError; errors that noregret raised on purpose stay as they are.
+    """
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, NoRegretError):
+            raise
+        raise kind(f"{path}: {trouble}: {error.strerror or error}") from None
 
 
 def one_line(error: BaseException) -> str:

@@ -313,6 +313,12 @@ def test_the_package_is_a_function(tmp_path, runs):
     assert len(files) == 2 + 2 * 3
     with pytest.raises(FileError, match="no finished runs"):
         nr.report(tmp_path, tmp_path / "none")
+    for wrong in (3, None, load_runs(runs), [load_runs(runs)]):
+        with pytest.raises(InputError, match=r"runs is .*expected a folder with stored runs"):
+            nr.report(wrong, tmp_path / "none")
+    for wrong in (3, None, b"runs", ""):
+        with pytest.raises(InputError, match=r"folder is .*expected a folder"):
+            nr.load_runs(wrong)
     assert not (tmp_path / "none").exists()
 
 

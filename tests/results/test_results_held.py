@@ -210,6 +210,11 @@ def test_learners_have_colours_of_their_own_and_variants_have_lines():
     assert drawing.colour("somebody-elses") in COLOURS
     looks = drawing.styles(("opdop", f"opdop:beta={i}") for i in range(16))
     assert len({(look["colour"], look["line"]) for look in looks.values()}) == 16
+    assert len({look["colour"] for look in looks.values()}) == 16, "a learner alone shows its variants in colours"
+    assert looks["opdop:beta=0"]["colour"] == drawing.colour("opdop")
+    both = drawing.styles([("opdop", f"opdop:beta={i}") for i in range(16)] + [("uniform", "uniform")])
+    assert len({(look["colour"], look["line"]) for look in both.values()}) == 17 and len({*both}) == 17
+    assert {look["colour"] for look in both.values()} & {COLOURS[0], drawing.colour("triple-q")} == set()
 
 
 def test_reprs_are_one_short_line():

@@ -41,6 +41,11 @@ def changed(store: Store, id: str, **entries: Any) -> None:
     path.write_bytes(seal(record))
 
 
+def record_of(store: Store, id: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((store.path(id) / "run.json").read_bytes())
+    return found
+
+
 def test_a_run_of_a_newer_version_is_named_and_left_out(store: Store) -> None:
     newer, *others = store.ids()
     changed(store, newer, run__temperature=0.5)
@@ -52,6 +57,10 @@ def test_a_run_of_a_newer_version_is_named_and_left_out(store: Store) -> None:
     done = CliRunner().invoke(app, ["list", "runs", "--runs", str(store.folder)])
     assert done.exit_code == 0 and done.exception is None, done.output
     assert store.path(newer).exists()
+    key = RunKey.from_json({name: value for name, value in record_of(store, newer)["run"].items() if name != "temperature"})
+    with pytest.warns(UserWarning, match="'temperature' of the run is unknown.*moved to.*played again"):
+        assert execute(key, store).status == "done"
+    assert store.whole(newer) and len(list((store.folder / ".damaged").iterdir())) == 1
 
 
 @pytest.mark.parametrize(
@@ -120,8 +129,9 @@ def test_a_checkpoint_that_does_not_fit_is_set_aside_and_the_run_starts_again(
     change(*found)
     shutil.rmtree(store.work(KEY.id))
     Checkpoints(store.work(KEY.id)).save(*found)
-    with pytest.warns(UserWarning, match="its checkpoint does not fit, the run starts again"):
+    with pytest.warns(UserWarning, match=r"its checkpoint does not fit: .*moved to .*\.damaged.*the run is played again"):
         assert execute(KEY, store).status == "done"
+    assert [path.suffix for aside in (store.folder / ".damaged").iterdir() for path in aside.iterdir()] == [".bin"]
     quiet = Store(tmp_path / "quiet")
     execute(KEY, quiet)
     assert (store.path(KEY.id) / "curves.npz").read_bytes() == (quiet.path(KEY.id) / "curves.npz").read_bytes()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import noregret as nr
 from noregret.errors import FileError, InputError
 from noregret.sweeps import spec
 
@@ -55,6 +57,22 @@ def test_one_line_for_each(line: str, message: str) -> None:
             spec.parse(f"\n{line}{GOOD}")
     else:
         assert message in refused(f"\n{line}{GOOD}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"episodes": 0, "problems": ["queue"], "learners": [{"name": "uniform"}]}, "sweep, episodes: episodes is 0"),
+        ({"episodes": 9, "problems": ["queue"], "learners": [{"name": "opdop", "grid": {"beta": []}}]},
+         "sweep, learners.0.grid.beta: beta is "),
+        (None, "spec is None; expected a file or a dictionary"),
+        (3, "spec is 3; expected a file or a dictionary"),
+    ],
+)  # fmt: skip
+def test_entries_of_a_dictionary_are_named_without_lines(spec: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        nr.sweep(spec, tmp_path / "runs")
+    assert "line" not in str(caught.value) and not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("body", ["raise RuntimeError('no luck')", "import sys; sys.exit(3)", "1 +", "raise ValueError"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import math
 import os
@@ -31,10 +32,12 @@ LARGEST = 1e60
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The content of a regular file; a pipe or a device is refused and does not keep us waiting."""
+    if "\0" in os.fspath(path):
+        raise OSError(errno.EINVAL, "its name has a null character")
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError("expected a regular file")
+            raise OSError(errno.EINVAL, "expected a regular file")
         return file.read()
 
 

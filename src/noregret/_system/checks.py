@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import operator
+import os
+from pathlib import Path
 from typing import Any
 
 from noregret.errors import InputError, shown
+
+
+def path(key: str, value: Any, expected: str = "a folder") -> Path:
+    """A path of the file system; anything else is refused."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise InputError(f"{key} is {shown(value)}; expected {expected}")
+    return Path(value)
 
 
 def integer(key: str, value: Any, low: int, high: int | None = None) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from noregret.errors import FileError
+from noregret.errors import FileError, told
 
 try:
     import fcntl
@@ -37,7 +37,7 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
     A link stays, and the file it points to is written. A device or a pipe is written to, and stays what it is.
     """
     path = Path(path)
-    try:
+    with told(path, "cannot be written"):
         mode = _mode(path)
         if (mode is not None and not stat.S_ISREG(mode)) or os.path.abspath(path).startswith(_HANDED):
             content = io.BytesIO()
@@ -60,10 +60,6 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
         finally:
             with contextlib.suppress(OSError):
                 partial.unlink(missing_ok=True)
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
     return path
 
 
@@ -81,18 +77,17 @@ def all_or_none(folder: str | os.PathLike[str]) -> Iterator[Path]:
     draft = _draft(Path(folder))
     handle = None
     try:
-        draft.mkdir()
-        if fcntl is not None:
-            handle = os.open(draft, os.O_RDONLY)
-            _claim(handle)
-        yield draft
-        for file in sorted(draft.iterdir()):
-            os.replace(file, Path(folder) / file.name)
-        sync_folder(folder)
+        with told(folder, "cannot be written"):
+            draft.mkdir()
+            if fcntl is not None:
+                handle = os.open(draft, os.O_RDONLY)
+                _claim(handle)
+            yield draft
+            for file in sorted(draft.iterdir()):
+                os.replace(file, Path(folder) / file.name)
+            sync_folder(folder)
     except FileError as error:
         raise FileError(str(error).replace(str(draft), str(folder))) from None
-    except OSError as error:
-        raise FileError(f"{folder}: cannot be written: {error.strerror or error}") from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         if handle is not None:
@@ -145,21 +140,16 @@ def sync_folder(path: str | os.PathLike[str]) -> None:
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
     """Make a folder and its parents and see that it can be written to, or say why not."""
-    try:
+    with told(path, "cannot be used as a folder"):
         Path(path).mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass
-    except OSError as error:
-        raise FileError(f"{path}: cannot be used as a folder: {error.strerror or error}") from None
+        tempfile.TemporaryFile(dir=path).close()
     return Path(path)
 
 
 def ensure_folder(path: Path) -> Path:
     """Make a folder inside one that was found writable; quicker than :func:`make_folder`."""
-    try:
+    with told(path, "cannot be made"):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be made: {error.strerror or error}") from None
     return path
 
 
@@ -181,10 +171,8 @@ def hold(path: Path) -> Iterator[bool]:
 
 def _acquire(path: Path) -> int | None:
     while True:
-        try:
+        with told(path, "cannot be made"):
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise FileError(f"{path}: cannot be made: {error.strerror or error}") from error
         try:
             if fcntl is not None:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

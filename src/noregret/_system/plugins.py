@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from noregret.errors import InputError, one_line
+from noregret.errors import InputError, NoRegretError, one_line
 
 _lock = threading.RLock()
 _groups: set[str] = set()
@@ -76,6 +76,23 @@ def load_module(text: str, beside: str | os.PathLike[str] | None = None) -> None
     if folder is not None and folder != Path(home(found.__name__).folder):
         raise InputError(f"module {text!r} cannot be imported: {name!r} is the name of another module; rename the file")
     _named[home(found.__name__)] = None
+
+
+def library(name: str, purpose: str, extra: str) -> Any:
+    """Import a library that not everybody has, or say how to install it.
+
+    Args:
+        name: the module.
+        purpose: what needs the library.
+        extra: the extra of noregret that brings it.
+
+    Raises:
+        NoRegretError: the library is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        raise NoRegretError(f"{purpose} needs {name}, which is not installed: pip install 'noregret[{extra}]'") from None
 
 
 def load_homes(homes: Iterable[Iterable[str]]) -> None:

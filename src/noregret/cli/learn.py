@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, say, stop
-from noregret.cli.console import console
+from noregret.cli.app import app, console, say, stop
 from noregret.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -132,9 +131,9 @@ def learn(
         pictures=pictures,
         repeats=_repeats(folder, env, cost or utility),
     )
-    console().print(learned.table(agent.history).rich())
+    console().print(agent.history._summary().rich())
     names = [AGENT, *(p.path.name for p in pictures), *(file.name for file in files)]
-    console().print(f"wrote {', '.join(names)} in {folder}", markup=False)
+    console().print(f"wrote {', '.join(names)} in {folder}")
     if agent.episodes < episodes:
         stop(f"stopped: {agent.episodes:,} of {episodes:,} episodes were learned from; the same command goes on")
 

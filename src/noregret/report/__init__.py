@@ -12,8 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from noregret.errors import InputError
-from noregret.results.base import Shown
+from noregret._system.checks import path
 
 
 def build(
@@ -38,10 +37,9 @@ def build(
     from noregret.report import comparison, figures, page
     from noregret.store.groups import comparison as grouped
 
-    if isinstance(runs, Shown):
-        raise InputError(f"runs is a {type(runs).__name__}; expected a folder with stored runs, or several (out= keeps them)")
-    folders = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
-    made, out = grouped(page.collect(folders)[0]), make_folder(folder)
+    given = list(runs) if isinstance(runs, list | tuple | set) else [runs]
+    folders = [path("runs", one, "a folder with stored runs, or several (out= of a run is one)") for one in given]
+    made, out = grouped(page.collect(folders)[0]), make_folder(path("folder", folder))
     written = [page.write(out / "report.html", folders, title)]
     written += comparison.write_figures(made, out) if figures.available() else []
     return [*written, comparison.write_latex(made, out / "table.tex")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from noregret.metrics import show
 from noregret.report import figures, tables
 from noregret.report.page import fill
 from noregret.results import History, drawing
+from noregret.results.base import csv_text
 from noregret.results.history import RECENT
 
 
@@ -61,12 +61,6 @@ def write(
     return [*files, tables.write_text(out / "page.html", text)]
 
 
-def table(history: History) -> tables.Table:
-    """The means of the last episodes, for the terminal."""
-    title, columns, rows, caption = history._summary()
-    return tables.Table(title, tuple(columns), tuple(tuple(row) for row in rows), caption)
-
-
 def _meets(history: History) -> list[bool]:
     means, limits = history.values[-RECENT:].mean(axis=0), np.array(history.limits)
     return [bool(x) for x in (means <= limits if history.costs else means >= limits)]
@@ -74,11 +68,7 @@ def _meets(history: History) -> list[bool]:
 
 def _csv(history: History) -> str:
     columns = history._columns()
-    made = io.StringIO()
-    made.write(",".join('"' + name.replace('"', '""') + '"' for name in columns) + "\n")
-    for row in zip(*(values.tolist() for values in columns.values()), strict=True):
-        made.write(",".join(map(repr, row)) + "\n")
-    return made.getvalue()
+    return csv_text([columns, *zip(*(values.tolist() for values in columns.values()), strict=True)])
 
 
 def _inlined(path: Path) -> str:

@@ -13,8 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from noregret import metrics
-from noregret.errors import FileError, InputError, NoRegretError
+from noregret._system.plugins import library
+from noregret.errors import FileError, InputError
 from noregret.metrics import Interval, number, show
 from noregret.report.tables import write_text
 from noregret.results import SUMS, RunResult, drawing
@@ -80,37 +80,28 @@ def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = N
     Raises:
         NoRegretError: a library that the page needs is not installed.
     """
-    with needed():
-        from plotly.offline import get_plotlyjs
+    plotly = library("plotly.offline", "the page", "report")
     made = rows(runs)
     drawn = _drawn(made)
     # In a script element only "<" can end the text early; JSON may write it otherwise.
     data = json.dumps(_data(made, drawn), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     constants = sorted({name for row in made for name in row.result.constants})
     return fill(
-        "page.html", title=title, rows=made, quantities=SUMS, words=metrics.words, cell=show, ends=_interval, constants=constants,
-        constant=metrics.constant, data=data, plotly=get_plotlyjs(), runs=len(runs), groups=len(made), drawn=len(drawn),
+        "page.html", title=title, rows=made, quantities=SUMS, words=metrics.words, cell=show, ends=_interval,
+        constants=constants, constant=metrics.constant, data=data, plotly=plotly.get_plotlyjs(), runs=len(runs),
+        groups=len(made), drawn=len(drawn),
         failed=failed or {}, problems=sorted({row.group.key.problem for row in made}), evaluation=_evaluation(made),
     )  # fmt: skip
 
 
-@contextmanager
-def needed() -> Iterator[None]:
-    """Say which library a page needs where it is not installed."""
-    try:
-        yield
-    except ImportError as error:
-        raise NoRegretError(f"the page needs {error.name}, which is not installed: pip install 'noregret[report]'") from None
-
-
 def fill(template: str, **entries: Any) -> str:
     """A page of HTML from a template of this folder, in the style of all pages; texts are escaped."""
-    with needed():
-        import jinja2
+    jinja2 = library("jinja2", "the page", "report")
     home = files("noregret.report")
     text, style = (home.joinpath(name).read_text(encoding="utf-8") for name in (template, "style.css"))
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(text).render(style=style, **entries)
+    made: str = environment.from_string(text).render(style=style, **entries)
+    return made
 
 
 def write(path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]], title: str | None = None) -> Path:

@@ -1,7 +1,7 @@
 """Lines, bands, colours and axes of every figure; matplotlib is imported when the first figure is made.
 
 A learner has the same colour in every figure: its name chooses it. Variants of one learner differ in the kind of line, and in
-the shade of its colour where the kinds of lines are used up.
+the shade of its colour where the kinds of lines are used up. Many variants of a learner alone have colours of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.plugins import library
 from noregret.errors import NoRegretError
 from noregret.metrics import Interval, words
 
@@ -63,10 +64,7 @@ def available() -> bool:
 
 def require() -> None:
     """Refuse early, with the way out, when matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise NoRegretError("figures need matplotlib, which is not installed: pip install 'noregret[report]'") from None
+    library("matplotlib", "a figure", "report")
 
 
 def new(rows: int, columns: int, width: float, height: float, *, window: bool = False) -> tuple[Figure, Any]:
@@ -109,16 +107,21 @@ def colour(learner: str) -> str:
 def styles(labelled: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
     """The colour and the line of each label, from pairs of a learner and the label of one of its variants.
 
+    Where there is one learner only, with more variants than kinds of lines, its variants have colours of their own.
+
     >>> styles([("opdop", "opdop"), ("opdop", "opdop:beta=2")])["opdop:beta=2"]["line"]
     '--'
     """
-    places: dict[str, int] = {}
-    made: dict[str, dict[str, Any]] = {}
+    variants: dict[str, dict[str, None]] = {}
     for learner, label in labelled:
-        if label not in made:
-            i = places[learner] = places.get(learner, -1) + 1
-            paler = PALER[i // len(LINES) % len(PALER)]
-            rgb = (round(part + paler * (255 - part)) for part in bytes.fromhex(colour(learner)[1:]))
+        variants.setdefault(learner, {})[label] = None
+    made: dict[str, dict[str, Any]] = {}
+    for learner, labels in variants.items():
+        many, own = len(variants) == 1 and len(labels) > len(LINES), COLOURS.index(colour(learner))
+        for i, label in enumerate(labels):
+            paler = 0.0 if many else PALER[i // len(LINES) % len(PALER)]
+            hue = COLOURS[(own + i) % len(COLOURS)] if many else COLOURS[own]
+            rgb = (round(part + paler * (255 - part)) for part in bytes.fromhex(hue[1:]))
             made[label] = {"colour": "#" + "".join(f"{part:02X}" for part in rgb), "line": LINES[i % len(LINES)]}
     return made
 

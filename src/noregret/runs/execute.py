@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -99,7 +98,7 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Endi
         try:
             home = prepared(key)
             checkpoints = store.checkpoints(key.id)
-            trial, before = _take_up(home, key, checkpoints, settings)
+            trial, before = _take_up(home, key, store, checkpoints, settings)
             begin = time.monotonic()
             before["started"] = before["started"] or sitting.isoformat(timespec="seconds")
             first, kernel = trial.k, trial.seconds
@@ -162,10 +161,10 @@ def _play(trial: Trial, checkpoints: Any, before: dict[str, Any], begin: float, 
     return True
 
 
-def _take_up(home: Prepared, key: RunKey, checkpoints: Any, settings: Settings) -> tuple[Trial, dict[str, Any]]:
+def _take_up(home: Prepared, key: RunKey, store: Store, checkpoints: Any, settings: Settings) -> tuple[Trial, dict[str, Any]]:
     """The trial where its last whole checkpoint left it, compiled, and what earlier sittings took.
 
-    A checkpoint that does not fit, of another version's learner, is named in a warning, and the run starts again.
+    A checkpoint that does not fit, of another version's learner, is named in a warning and moved aside; the run starts again.
     """
     begun: dict[str, Any] = {"seconds": 0.0, "sittings": 0, "started": None}
     trial, found = _fresh(home, key, settings), checkpoints.load()
@@ -177,7 +176,7 @@ def _take_up(home: Prepared, key: RunKey, checkpoints: Any, settings: Settings) 
         trial.restore(k, arrays, meta)
         return trial, {name: meta[name] for name in begun}
     except (InputError, KeyError, ValueError, TypeError) as error:
-        warnings.warn(f"run {key.id}: its checkpoint does not fit, the run starts again: {one_line(error)}", stacklevel=2)
+        store.set_aside(store.work(key.id), InputError(f"run {key.id}: its checkpoint does not fit: {one_line(error)}"))
         checkpoints.forget()
         return _fresh(home, key, settings), begun
 

@@ -15,7 +15,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from noregret._system.files import make_folder
-from noregret.errors import FileError, InputError, unknown_name
+from noregret.errors import InputError, told, unknown_name
 from noregret.results import named_curves, record_grid
 from noregret.store import RunKey
 
@@ -44,10 +44,8 @@ class CSVLogger:
     def start(self, run: Mapping[str, Any]) -> None:
         """Open an empty file: the points from before a stop are told again."""
         path = make_folder(self.folder) / f"{run['id']}.csv"
-        try:
+        with told(path, "cannot be written"):
             self._file = open(path, "w", newline="", encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
         self._names = []
 
     def log(self, episode: int, values: Mapping[str, float]) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from noregret import DEFAULT_LEARNER
+from noregret._system import checks
 from noregret._system.cores import available_cores
 from noregret._system.progress import Progress
 from noregret.errors import InputError, NoRegretError
@@ -161,11 +162,7 @@ def play(
 
 def kept_in(out: str | os.PathLike[str] | None) -> Path | None:
     """The folder with the runs inside the folder ``out`` of whatever they are played for; None for memory."""
-    if out is None:
-        return None
-    if not isinstance(out, str | os.PathLike) or not os.fspath(out):
-        raise InputError(f"out is {out!r}; expected a folder, or None to keep nothing")
-    return Path(out) / RUNS
+    return None if out is None else checks.path("out", out, "a folder, or None to keep nothing") / RUNS
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from noregret._system.arrays import most_bytes, read_bytes, read_npy, read_npz, said
 from noregret._system.files import ensure_folder, write_whole
-from noregret.errors import DamagedError
+from noregret.errors import DamagedError, told
 from noregret.store.records import check_entries
 
 Numbers = NDArray[Any]
@@ -139,11 +139,8 @@ class Checkpoints:
 
     def _parts(self, path: Path, segments: list[dict[str, Any]]) -> Iterator[bytes]:
         for segment in segments:
-            try:
+            with told(path, f"its part {segment['file']} cannot be read", DamagedError):
                 data = read_bytes(self.folder / Path(segment["file"]).name)  # in this folder, whatever a stranger wrote
-            except (OSError, ValueError) as error:
-                said = getattr(error, "strerror", None) or error
-                raise DamagedError(f"{path}: its part {segment['file']} cannot be read: {said}") from None
             if hashlib.sha256(data).hexdigest() != segment["sha256"]:
                 raise DamagedError(f"{path}: its part {segment['file']} does not match its checksum")
             yield data
@@ -171,10 +168,8 @@ def _stop(segments: Sequence[Mapping[str, Any]]) -> int:
 
 def _checked(path: Path) -> bytes:
     """The content of a checkpoint after its checksum, or DamagedError."""
-    try:
+    with told(path, "cannot be read", DamagedError):
         data = read_bytes(path)
-    except (OSError, ValueError) as error:
-        raise DamagedError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     start = len(MAGIC) + 65
     payload = data[start:]
     if data[:start] != MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n":

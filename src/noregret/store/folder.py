@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from noregret._system.arrays import read_bytes, read_npz, said
 from noregret._system.files import ensure_folder, hold, sync_folder, write_whole
-from noregret.errors import DamagedError, FileError, InputError
+from noregret.errors import DamagedError, FileError, InputError, told
 from noregret.store.checkpoints import Checkpoints
 from noregret.store.identity import DIGITS, RunKey, decode, encode
 from noregret.store.records import check_curves, check_record
@@ -108,12 +108,9 @@ class Store:
 
     def ids(self) -> list[str]:
         """All finished runs (their files are checked when they are read)."""
-        try:
+        with told(self.folder, "cannot be read"), contextlib.suppress(FileNotFoundError):
             return sorted(entry.name for entry in os.scandir(self.folder) if _ID.fullmatch(entry.name) and entry.is_dir())
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise FileError(f"{self.folder}: cannot be read: {error.strerror or error}") from None
+        return []
 
     def find(self, text: str) -> str:
         """The one finished or failed run whose name starts with ``text``."""
@@ -135,12 +132,8 @@ class Store:
         record = _record(path)
         run = StoredRun(id, self.path(id), record)
         try:
-            found = run.key.id
-        except InputError as error:
-            raise FileError(f"{path}: {said(error)}") from None
-        if found != id:
-            raise DamagedError(f"{path}: belongs to run {found}")
-        try:
+            if run.key.id != id:
+                raise InputError(f"belongs to run {run.key.id}")
             check_record(record)
         except InputError as error:
             raise DamagedError(f"{path}: {said(error)}") from None
@@ -174,10 +167,8 @@ class Store:
         """Move what cannot be used of a run out of the way, and name it in a warning."""
         aside = ensure_folder(self.folder / ".damaged") / f"{path.name}-{uuid.uuid4().hex[:8]}"
         warnings.warn(f"{why}; moved to {aside}, the run is played again", stacklevel=3)
-        try:
+        with told(path, "cannot be moved aside"):
             os.rename(path, aside)
-        except OSError as failure:
-            raise FileError(f"{path}: cannot be moved aside: {failure.strerror or failure}") from None
 
     def write(self, key: RunKey, record: Mapping[str, Any], curves: Mapping[str, NDArray[Any]]) -> None:
         """Put a finished run in its place: whole, or not at all. The run that is there already stays.
@@ -197,21 +188,20 @@ class Store:
         sealed = seal(entries | encode(record))
         partial = ensure_folder(self.folder / ".work") / f"{key.id}.{uuid.uuid4().hex}"
         try:
-            partial.mkdir()
-            for name, content in (("curves.npz", data), ("run.json", sealed)):
-                with open(partial / name, "xb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-            sync_folder(partial)
-            try:
-                os.rename(partial, self.path(key.id))
-            except OSError:
-                if not self.path(key.id).exists():
-                    raise
-            sync_folder(self.folder)
-        except OSError as error:
-            raise FileError(f"{self.path(key.id)}: cannot be written: {error.strerror or error}") from error
+            with told(self.path(key.id), "cannot be written"):
+                partial.mkdir()
+                for name, content in (("curves.npz", data), ("run.json", sealed)):
+                    with open(partial / name, "xb") as file:
+                        file.write(content)
+                        file.flush()
+                        os.fsync(file.fileno())
+                sync_folder(partial)
+                try:
+                    os.rename(partial, self.path(key.id))
+                except OSError:
+                    if not self.path(key.id).exists():
+                        raise
+                sync_folder(self.folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         self.tidy(key.id)
@@ -301,13 +291,12 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _bytes(path: Path) -> bytes:
-    try:
-        return read_bytes(path)
-    except FileNotFoundError:
-        if path.parent.exists():
-            raise DamagedError(f"{path}: is missing") from None
-        raise FileError(f"{path}: no such file") from None
-    except NotADirectoryError:
-        raise DamagedError(f"{path.parent}: is not a folder") from None
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    with told(path, "cannot be read"):
+        try:
+            return read_bytes(path)
+        except FileNotFoundError:
+            if path.parent.exists():
+                raise DamagedError(f"{path}: is missing") from None
+            raise FileError(f"{path}: no such file") from None
+        except NotADirectoryError:
+            raise DamagedError(f"{path.parent}: is not a folder") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -96,6 +97,10 @@ class MemoryStore(Store):
         """Forget a run."""
         self._runs.pop(id, None)
         self.tidy(id)
+
+    def set_aside(self, path: Path, why: Exception) -> None:
+        """Name in a warning what cannot be used of a run; memory keeps nothing of it."""
+        warnings.warn(f"{why}; the run is played again", stacklevel=3)
 
     def clean(self) -> None:
         """Nothing is left behind in memory."""

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret._system.checks import path
 from noregret._system.files import write_whole
-from noregret.errors import DamagedError, FileError, InputError
+from noregret._system.plugins import library
+from noregret.errors import DamagedError, FileError
 from noregret.metrics import count, words
 from noregret.results import SUMS
 from noregret.results.base import Shown, Table
@@ -71,10 +73,7 @@ class RunTable(Shown, Mapping[str, NDArray[Any]]):
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
         """Write the table as Parquet; needs polars, the extra ``noregret[parquet]``."""
-        try:
-            import polars
-        except ImportError:
-            raise InputError("Parquet needs polars: pip install 'noregret[parquet]'") from None
+        polars = library("polars", "Parquet", "parquet")
         return write_whole(path, polars.DataFrame(self._columns(), strict=False).write_parquet)
 
     def _columns(self) -> dict[str, list[Any]]:
@@ -119,7 +118,7 @@ def load_runs(folder: str | os.PathLike[str]) -> RunTable:
         >>> len(table.runs), table["episodes"].tolist()
         (2, [10, 10])
     """
-    if not Path(folder).is_dir():
+    if not path("folder", folder).is_dir():
         raise FileError(f"{folder}: no such folder; expected one with stored runs")
     store = Store.at(folder)
     runs = []

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from noregret._system.checks import path
 from noregret._system.progress import Progress
 from noregret.runs import How, play
 from noregret.store import RunTable
@@ -50,8 +51,8 @@ def sweep(
         >>> table
         <RunTable: 2 runs of uniform on random:S=3,A=2,H=2>
     """
-    plan = specs.from_entries(spec) if isinstance(spec, Mapping) else specs.read(spec)
-    how = How(Path(out), fresh, backend, address, workers, imports=plan.imports, progress=progress)
+    plan = specs.from_entries(spec) if isinstance(spec, Mapping) else specs.read(path("spec", spec, "a file or a dictionary"))
+    how = How(path("out", out), fresh, backend, address, workers, imports=plan.imports, progress=progress)
     sitting = play(plan.keys, how)
     for error, ids in sitting.summary.reasons():
         warnings.warn(f"{len(ids):,} runs failed: {error}", stacklevel=2)

@@ -34,7 +34,7 @@ from noregret import learners
 from noregret._system.arrays import read_bytes
 from noregret._system.checks import integer
 from noregret._system.plugins import load_module
-from noregret.errors import FileError, InputError, one_line, shown, unknown_name
+from noregret.errors import InputError, one_line, shown, told, unknown_name
 from noregret.runs.keys import make_key
 from noregret.runs.prepare import FIXED_POLICIES, prepare, prepared
 from noregret.store import RunKey, usual_grid
@@ -60,14 +60,12 @@ def read(path: str | Path) -> Plan:
         FileError: the file cannot be read.
         InputError: an entry is missing, unknown or wrong; the message names its line.
     """
-    try:
-        text = read_bytes(path).decode("utf-8")
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return parse(text, str(path), Path(path).parent)
+    with told(path, "cannot be read"):
+        data = read_bytes(path)
+    return parse(data, str(path), Path(path).parent)
 
 
-def parse(text: str, source: str = "sweep", folder: Path | None = None) -> Plan:
+def parse(text: str | bytes, source: str = "sweep", folder: Path | None = None) -> Plan:
     """The runs that the text of such a file asks for.
 
     Args:
@@ -79,6 +77,7 @@ def parse(text: str, source: str = "sweep", folder: Path | None = None) -> Plan:
         InputError: an entry is missing, unknown or wrong; the message names its line.
     """
     try:
+        text = text if isinstance(text, str) else text.decode()
         entries = tomllib.loads(text)
     except ValueError as error:  # also of a number of more digits than Python reads
         raise InputError(f"{source}: is not TOML: {error}") from None
@@ -219,7 +218,8 @@ class _Reader:
     # --- places ---
 
     def _wrong(self, path: tuple[Any, ...], message: object, quoted: str = "") -> InputError:
-        return InputError(f"{self.source}, line {self.line(path, quoted)}: {message}")
+        where = f"line {self.line(path, quoted)}" if self.text else ".".join(map(str, path))
+        return InputError(f"{self.source}, {where}: {message}")
 
     def line(self, path: tuple[Any, ...], quoted: str = "") -> int:
         """The line of an entry in the file, or of the closest table around it; of the text ``quoted`` in it, if given."""

@@ -13,7 +13,6 @@ import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from noregret import learners
 from noregret._system.files import hold, make_folder, write_whole
+from noregret._system.plugins import library
 from noregret._system.text import value
 from noregret.errors import DamagedError, FileError, InputError, NoRegretError, one_line
 from noregret.runs import How, play
@@ -204,7 +204,8 @@ def tune(question: Question, folder: Path, trials: int, how: How, seed: int = 0)
         InputError: the question cannot be asked; nothing was run.
         FileError: another process is at work on this search.
     """
-    optuna = _optuna()
+    optuna = library("optuna", "tuning", "tune")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     for name, count in (("seeds", question.seeds), ("trials", trials)):
         if count < 1:
             raise InputError(f"{name} is {count}; expected a whole number, at least 1")
@@ -306,12 +307,3 @@ def _study(optuna: Any, search: Search, question: Question, seed: int) -> Any:
 def _constraints(trial: Any) -> Sequence[float]:
     found: Sequence[float] = trial.user_attrs.get("constraints", [float("inf")])
     return found
-
-
-def _optuna() -> Any:
-    try:
-        optuna = import_module("optuna")
-    except ImportError:
-        raise NoRegretError("tuning needs Optuna: pip install 'noregret[tune]'") from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna

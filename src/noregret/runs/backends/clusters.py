@@ -7,9 +7,9 @@ does no harm. Without an address a cluster is started on this machine for as lon
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
 from typing import Any, NamedTuple
 
+from noregret._system.plugins import library
 from noregret.errors import NoRegretError
 from noregret.runs.backends import job
 from noregret.runs.backends.job import Context
@@ -57,7 +57,7 @@ def on_ray(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -
     Yields:
         The ending of each run, once the run is in the store.
     """
-    ray = _load("ray", "Ray")
+    ray = library("ray", "the backend ray", "ray")
     ours = not ray.is_initialized()
     if ours:
         _connect(ray, context)
@@ -102,7 +102,7 @@ def on_dask(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) 
     Yields:
         The ending of each run, once the run is in the store.
     """
-    distributed = _load("distributed", "Dask")
+    distributed = library("distributed", "the backend dask", "dask")
     cluster = None
     try:
         if context.address is None:
@@ -153,14 +153,6 @@ def _play_on(cluster: Cluster, keys: Sequence[RunKey], context: Context, tick: C
                 yield context.fail(key, f"{cluster.name} gave up: {_last_line(answer)}", str(answer))
     for task in waiting:
         cluster.cancel(task)  # what was played since the last checkpoint is played again by the next sitting
-
-
-def _load(module: str, name: str) -> Any:
-    """Import the library of a cluster, or say how to install it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise NoRegretError(f"the backend {name.lower()} needs {name}: pip install 'noregret[{name.lower()}]'") from None
 
 
 def _last_line(error: BaseException) -> str:
