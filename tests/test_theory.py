@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from noregret import theory
 from noregret.errors import InputError
+from noregret.theory import constants
 
 # The paper's experiment: H = 10, K = 2e5, two actions, ten states, one-hot features, and the paper's γ = 1.
 H, K, A, D = 10, 200_000, 2, 20
@@ -20,7 +21,7 @@ LOG2 = 0.6931471805599453
 
 
 def test_doctests() -> None:
-    result = doctest.testmod(theory)
+    result = doctest.testmod(constants)
     assert result.attempted >= 4
     assert result.failed == 0
 

@@ -11,7 +11,13 @@ from noregret.errors import InputError, shown
 
 
 def path(key: str, value: Any, expected: str = "a folder") -> Path:
-    """A path of the file system; anything else is refused."""
+    """A path of the file system; anything else is refused.
+
+    Args:
+        key: what the message calls the value.
+        value: the value.
+        expected: what the message says was expected.
+    """
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         raise InputError(f"{key} is {shown(value)}; expected {expected}")
     return Path(value)

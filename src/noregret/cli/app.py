@@ -139,7 +139,13 @@ def console() -> Console:
 
 
 def print_table(title: str, rows: Sequence[tuple[Any, ...]], columns: tuple[str, ...] = ()) -> None:
-    """Print a table and an empty line: without a head when no column has a name, nothing when there is no row."""
+    """Print a table and an empty line; nothing when there is no row.
+
+    Args:
+        title: above the table.
+        rows: the rows, of numbers and texts.
+        columns: the names of the columns; none by default.
+    """
     from noregret.results.base import Table
 
     if rows:

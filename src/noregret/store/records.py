@@ -29,7 +29,13 @@ LAST: dict[str, Any] = {
 
 
 def check_entries(entries: Any, kinds: Mapping[str, Any], what: str = "entry") -> None:
-    """Refuse entries that are missing or of another kind than ``kinds`` says, with the first one named."""
+    """Refuse entries that are missing or of another kind than they must be, with the first one named.
+
+    Args:
+        entries: what was read.
+        kinds: the kind of each entry that must be there, as :func:`is_kind` takes it.
+        what: what messages call an entry.
+    """
     for name, kind in kinds.items():
         if not isinstance(entries, Mapping) or name not in entries:
             raise InputError(f"{what} {name!r} is missing")
@@ -52,7 +58,14 @@ def check_record(record: Mapping[str, Any]) -> None:
 
 
 def check_curves(curves: Mapping[str, NDArray[Any]], m: int, episodes: int, every: int) -> None:
-    """Refuse curves that are not those of a run of so many constraints and episodes, recorded at such distances."""
+    """Refuse curves that are not those of such a run.
+
+    Args:
+        curves: what was read, by name.
+        m: the number of constraints.
+        episodes: how many were played.
+        every: the distance of two recorded episodes.
+    """
     n = -(-episodes // every)
     found = curves["episodes"].size if "episodes" in curves else 0
     if found != n:
