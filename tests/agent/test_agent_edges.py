@@ -16,6 +16,7 @@ import noregret.agent.regression
 from noregret._system.interrupts import held
 from noregret.features import Lifted, Table, one_hot
 from noregret.learners import continuous
+from noregret.learners.cells import mind as cells
 
 
 class Line(gymnasium.Env):
@@ -55,7 +56,7 @@ def same(one, two):
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------
 
 
-WATCHED = {module.__file__ for module in (noregret.agent.agent, noregret.agent.regression, continuous)}
+WATCHED = {module.__file__ for module in (noregret.agent.agent, noregret.agent.regression, continuous, cells)}
 
 
 def interrupt_at(line, work):
@@ -91,6 +92,25 @@ def test_ctrl_c_at_any_line_loses_and_doubles_nothing(replan):
         came = interrupt_at(line, lambda: broken._round(broken.world, 1))  # noqa: B023
         counted.add(broken.episodes)
         same(whole, broken.learn(6 - broken.episodes, progress_bar=False))
+        if not came:
+            break
+    assert line > 50 and counted == {3, 4}
+
+
+def test_ctrl_c_at_any_line_of_a_mind_that_finds_features_loses_and_doubles_nothing():
+    def made():
+        return agent(learner=None).learn(3, progress_bar=False)
+
+    whole, line, counted = made().learn(3, progress_bar=False), 0, set()
+    while True:
+        line += 3
+        broken = made()
+        came = interrupt_at(line, lambda: broken._round(broken.world, 1))  # noqa: B023
+        counted.add(broken.episodes)
+        broken.learn(6 - broken.episodes, progress_bar=False)
+        assert broken.rewards == whole.rewards
+        for key, value in whole.mind.arrays().items():
+            np.testing.assert_array_equal(value, broken.mind.arrays()[key], err_msg=key)
         if not came:
             break
     assert line > 50 and counted == {3, 4}

@@ -74,7 +74,7 @@ class Autosave:
         done = agent.episodes
         due = self.every is not None and (done - max(self._saved, 0)) >= self.every
         due = due or (self.seconds is not None and time.monotonic() - self._clock >= self.seconds)
-        if (due or end) and done != self._saved:
+        if (due or end) and done not in (0, self._saved):
             write(self.path, agent)
             self._saved, self._clock = done, time.monotonic()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import sys
@@ -91,6 +92,7 @@ def learn(
     import os
     import threading
 
+    from noregret._system.checks import integer
     from noregret._system.files import make_folder
     from noregret.report import figures, learned
     from noregret.report.figures import file_name
@@ -100,6 +102,10 @@ def learn(
         raise InputError("--cost and --utility are both given; expected one of them")
     if (cost and threshold) or (utility and limit):
         raise InputError("--limit goes with --cost and --threshold with --utility; expected a pair")
+    given, totals = cost or utility or [], limit or threshold or []
+    if given and totals and len(given) != len(totals):
+        raise InputError(f"{len(given)} expressions and {len(totals)} totals are given; expected one total for each expression")
+    integer("episodes", episodes, 1)
     figures.require()
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pictures are drawn where nobody looks
     asked: dict[str, Any] = {
@@ -107,10 +113,11 @@ def learn(
         "seed": seed, "features": features, "learner": learner, "actions": actions, "reward_range": reward_range,
         "value_range": value_range, "settings": arg.settings(settings or []),
     }  # fmt: skip
-    folder = out or OUT / file_name(env)
+    said = json.loads(json.dumps(asked))
+    folder = out or OUT / f"{file_name(env)}-{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:6]}"
     made = _make(asked)
     make_folder(folder)
-    agent = _resumed(folder, asked, made, fresh)
+    agent = _resumed(folder, said, made, fresh)
     left = episodes - agent.episodes
     if left > 0:
         if agent.episodes:
@@ -169,12 +176,11 @@ def _names(asked: dict[str, Any]) -> list[str]:
     return texts if asked["name"] or len(set(texts)) == len(texts) else []
 
 
-def _resumed(folder: Path, asked: dict[str, Any], made: Agent, fresh: bool) -> Agent:
+def _resumed(folder: Path, said: dict[str, Any], made: Agent, fresh: bool) -> Agent:
     """The agent of the folder if there is one, else the new one; an agent that learned something else is refused."""
     from noregret.agent import Agent
     from noregret.report.tables import write_text
 
-    said = json.loads(json.dumps(asked))
     file, command = folder / AGENT, folder / COMMAND
     if file.exists() and not fresh:
         try:
@@ -191,7 +197,7 @@ def _resumed(folder: Path, asked: dict[str, Any], made: Agent, fresh: bool) -> A
         features = None if isinstance(made.features, str) else made.features
         assert made.world is not None
         return Agent.load(
-            file, env=made.world.env, features=features, utility=made.world.utility, actions=asked["actions"],
+            file, env=made.world.env, features=features, utility=made.world.utility, actions=said["actions"],
             overrun=made.world.overrun,
         )  # fmt: skip
     file.unlink(missing_ok=True)

@@ -80,14 +80,12 @@ class Expression:
         values = {"action": action, "obs": obs, "next_obs": next_obs, "reward": reward, "step": step, "info": info}
         try:
             with np.errstate(all="ignore"):
-                found = float(np.asarray(self._part(values)).item())
-        except InputError:
-            raise
+                found = np.asarray(self._part(values), dtype=np.float64)
         except Exception as error:
             raise InputError(f"step {step}: expression {self.text!r} cannot be computed: {one_line(error)}") from None
-        if not np.isfinite(found):
-            raise InputError(f"step {step}: expression {self.text!r} is {found:g}; expected a finite number")
-        return found
+        if found.size != 1 or not np.isfinite(found).all():
+            raise InputError(f"step {step}: expression {self.text!r} is {shown(found.tolist())}; expected one finite number")
+        return float(found.item())
 
     def __repr__(self) -> str:
         """The text."""
