@@ -290,7 +290,7 @@ def test_what_is_refused_at_construction_is_one_line():
         (lambda: agent(box, xi="estimate"), "xi is 'estimate'; expected None with features='auto': its dual has no cap"),
         (lambda: agent(box, head=3), "unknown parameter of soft-cells 'head'; did you mean 'heat'?"),
         (lambda: agent(numbered, preset="cautious"), "preset is 'cautious'; expected theory, paper, practical or simple"),
-        (lambda: agent(numbered, xi="estimate"), "xi 'estimate'"),
+        (lambda: agent(numbered, xi="estimate"), "xi is 'estimate'; expected a number where states are vectors"),
         (lambda: agent(box, outside="ignore"), "unknown outside 'ignore'"),
         (lambda: nr.Agent("NoSuchWorld-v0", limit=1), "env is 'NoSuchWorld-v0'; Gymnasium cannot make it"),
         (lambda: agent(box).adequacy(), "adequacy is for features that were given"),

@@ -79,7 +79,8 @@ def finds_features(env: Any, features: Any, learner: str | None, options: Mappin
 def _of_regressions(options: Mapping[str, Any]) -> bool:
     from noregret.learners.continuous import DensePrimalDualLSVI
 
-    return any(name in ("preset", "slater_gap", *DensePrimalDualLSVI.parameters) for name in options)
+    own = {"preset", "slater_gap", *DensePrimalDualLSVI.parameters} - {"states"}  # which both have
+    return any(name in own for name in options)
 
 
 def find_mind(name: str, spec: WorldSpec, seed: int, options: dict[str, Any]) -> Mind:
