@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from noregret import oracle, problems
 from noregret.errors import InfeasibleError, InputError
-from noregret.oracle import base, columns, mixtures, tables
+from noregret.oracle import base, columns, tables
 from noregret.problems.base import TabularCMDP
 from tests.oracle.worlds import job_scheduling, monolithic, random_problem, recursion, two_armed
 
@@ -137,7 +137,7 @@ def test_thresholds_that_only_rounding_puts_out_of_reach() -> None:
 
 def test_the_master_tells_close_policies_apart() -> None:
     values = np.array([[2.986308739638862, 2.6277907914598164], [2.986309293474518, 2.6277907904843385]])
-    weights, dual, value = columns._master(values, np.array([2.6277907914588163]), 1.0)
+    weights, dual, value = columns.master(values, np.array([2.6277907914588163]), 1.0)
     assert dual == pytest.approx([(values[1, 0] - values[0, 0]) / (values[0, 1] - values[1, 1])], rel=1e-6)
     assert weights @ values[:, 0] == pytest.approx(value, abs=1e-12)
 
@@ -147,7 +147,7 @@ def test_the_master_is_solved_where_one_way_of_calling_highs_gives_up() -> None:
     slack = [[2.0, 2.0, 1.0, 1.0, 0.0, 1.0, 0.0], [0.0] * 7, [1.0, 1.0, 1.0, 2.0, 0.0, 1.0, 0.0]]
     b = np.array([2.0, 4.0, 1.0])
     values = np.column_stack([V_r, np.transpose(slack) + b])
-    weights, dual, value = columns._master(values, b - base.RELAX, 1.0)
+    weights, dual, value = columns.master(values, b - base.RELAX, 1.0)
     assert (value, weights @ values[:, 0]) == pytest.approx((5.0, 5.0))
     assert dual == pytest.approx(0.0)
 
@@ -288,7 +288,7 @@ def test_results_are_read_only_and_the_problem_is_untouched() -> None:
 
 
 def test_importing_the_oracle_does_not_import_scipy() -> None:
-    lines = [line for module in (base, columns, mixtures, tables) for line in inspect.getsource(module).splitlines()]
+    lines = [line for module in (base, columns, tables) for line in inspect.getsource(module).splitlines()]
     assert not [line for line in lines if line.startswith(("import scipy", "from scipy"))]
 
 

@@ -118,12 +118,12 @@ def test_an_evaluation_that_disagrees_is_noticed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_suboptimal_mixture_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = columns._master
+    honest = columns.master
 
     def lazy(values: Array, b: Array, reward: float) -> tuple[Array, Array, float]:
         weights, Y, _ = honest(values, b, reward)
         return weights, Y, np.inf  # claims to be done
 
-    monkeypatch.setattr(columns, "_master", lazy)
+    monkeypatch.setattr(columns, "master", lazy)
     with pytest.raises(OracleError, match="duality gap"):
         oracle.solve(job_scheduling())

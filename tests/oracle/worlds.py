@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from noregret import oracle
-from noregret.oracle import mixtures
+from noregret.oracle import columns
 from noregret.problems.base import Array, TabularCMDP
 
 
@@ -75,12 +75,12 @@ def monolithic(problem: TabularCMDP, b: Array) -> tuple[float, float]:
     inflow[:S] = problem.mu
     G = problem.g.reshape(len(b), -1)
     bounds = [(0.0, None if ok else 0.0) for ok in problem.available.ravel()]
-    best = linprog(-problem.r.ravel(), -G, -b, flow, inflow, bounds, method="highs", options=mixtures.HIGHS)
+    best = linprog(-problem.r.ravel(), -G, -b, flow, inflow, bounds, method="highs", options=columns.HIGHS)
     assert best.status == 0, best.message
     flow_t = sparse.hstack([flow, sparse.csr_matrix((H * S, 1))], format="csr")
     G_t = np.column_stack([-G, np.ones(len(b))])
     bounds.append((None, None))
-    slack = linprog(np.append(np.zeros(H * n), -1.0), G_t, -b, flow_t, inflow, bounds, method="highs", options=mixtures.HIGHS)
+    slack = linprog(np.append(np.zeros(H * n), -1.0), G_t, -b, flow_t, inflow, bounds, method="highs", options=columns.HIGHS)
     assert slack.status == 0, slack.message
     return -best.fun, -slack.fun
 

@@ -23,11 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret._system.blas import one_thread
+from noregret._system.interrupts import held
 from noregret.errors import OracleError
-from noregret.oracle.mixtures import master as _master
 from noregret.problems.base import Array
 
 MAX_ROUNDS = 5000
+#: HiGHS takes no tighter tolerances, so the master's rows are slacks times ``SCALE``: policies close in utility then
+#: differ by more than a tolerance, and a threshold that is just within reach is not called infeasible.
+HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+SCALE = 1e4
 
 
 class Pricing(Protocol):
@@ -90,7 +94,7 @@ class Pool:
 
     def slack(self, b: Array) -> float:
         """Compute the worst slack V_g - b of the best mixture of the policies found so far."""
-        return self._worst(_master(self.values, b, 0.0)[0], b)
+        return self._worst(master(self.values, b, 0.0)[0], b)
 
     def slater_gap(self, b: Array) -> float:
         """Compute max_π min_i (V_{g_i} - b_i), by policies that are added to the pool."""
@@ -116,7 +120,7 @@ class Pool:
         best, best_bound = np.zeros(len(b)), np.inf
         with one_thread():
             for _ in range(MAX_ROUNDS):
-                weights, Y, value = _master(self.values, b, reward)
+                weights, Y, value = master(self.values, b, reward)
                 duals = np.stack([Y, (Y + best) / 2.0])[: 2 if damped and np.isfinite(best_bound) else 1]
                 prices = np.concatenate([np.full((len(duals), 1), reward), duals], axis=1)
                 policies, values = self.pricing.best(prices)
@@ -130,3 +134,38 @@ class Pool:
                 if best_bound <= done or not self.add(policies, values):  # nothing new: at the level of rounding
                     return Mixture(weights, best, value)
         raise OracleError(f"no optimum of {problem.name!r} after {MAX_ROUNDS} rounds of column generation")
+
+
+def master(values: Array, b: Array, reward: float) -> tuple[Array, Array, float]:
+    """Find the best mixture of known policies by linear programming.
+
+    The variables are the weights and t, which is 0 when the reward is maximised and the worst slack otherwise.
+
+    Args:
+        values: (K,1+m) the values (V_r, V_g) of each policy.
+        b: (m,) thresholds.
+        reward: 1 to maximise V_r subject to V_g ≥ b, 0 to maximise the worst slack.
+
+    Returns:
+        The weights (K,) of the mixture, the dual (m,) and the value that is maximised.
+
+    Raises:
+        OracleError: HiGHS found no solution.
+    """
+    with held():  # its compiled parts make an ImportError of a Ctrl-C
+        from scipy.optimize import linprog  # a quarter of a second, so not at import
+
+    K, m = len(values), len(b)
+    objective = np.append(-reward * values[:, 0], reward - 1.0)
+    short = np.column_stack([b[:, None] - values[:, 1:].T, np.ones(m)])
+    total = np.append(np.ones(K), 0.0)[None]
+    bounds = [(0.0, None)] * K + [(0.0, 0.0) if reward else (None, None)]
+    for scale, presolve in ((SCALE, False), (SCALE, True), (1.0, False)):  # HiGHS gives up on few, on none in all ways
+        options = HIGHS | {"presolve": presolve}
+        found = linprog(objective, scale * short, np.zeros(m), total, [1.0], bounds, method="highs-ds", options=options)
+        if found.status == 0:
+            break
+    else:
+        raise OracleError(f"the master program over {K} policies was not solved: {found.message}")
+    weights = np.maximum(found.x[:-1], 0.0)
+    return weights / weights.sum(), np.maximum(-scale * found.ineqlin.marginals, 0.0), -float(found.fun)

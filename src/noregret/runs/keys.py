@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noregret import learners
-from noregret.errors import unknown_name
-from noregret.learners.registry import source_hash
-from noregret.runs.limits import check_length
+from noregret._system.checks import integer
+from noregret.errors import InputError, unknown_name
+from noregret.learners.registry import check_episodes, source_hash
 from noregret.runs.prepare import FIXED_POLICIES, Prepared, prepare
 from noregret.runs.supplies import supply
 from noregret.store import RunKey
+
+#: More trials of a run, and points of a curve, would be a mistake.
+MOST_TRIALS, MOST_POINTS = 1_000_000, 10_000_000
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,31 @@ class Ask:
         }  # fmt: skip
         home = prepare(self.problem)
         return [make_key(home, self.learner, trial=trial, **entries) for trial in range(self.trials)]
+
+
+def check_length(episodes: Any, *, trials: Any, seed: Any, record_every: Any, **others: Any) -> None:
+    """Refuse lengths with which nothing can be run.
+
+    Args:
+        episodes: the episodes of a trial, at least 1.
+        trials: how many trials, at least 1.
+        seed: the seed, at least 0.
+        record_every: the distance of recorded episodes, at least 1.
+        others: further numbers by name, each at least 1 or None.
+
+    Raises:
+        InputError: a number is not whole, too small, or so large that it must be a mistake.
+    """
+    check_episodes(episodes)
+    for name, value in {"trials": trials, "record_every": record_every, **others}.items():
+        if value is not None or name in ("trials", "record_every"):
+            integer(name, value, 1)
+    if trials > MOST_TRIALS or episodes // record_every > MOST_POINTS:
+        raise InputError(
+            f"{trials} trials with {episodes // record_every} recorded points each were asked for; expected at most "
+            f"{MOST_TRIALS:,} and {MOST_POINTS:,}: raise record_every, or lower trials"
+        )
+    integer("seed", seed, 0)
 
 
 def make_key(home: Prepared, learner: str, **entries: Any) -> RunKey:

@@ -25,8 +25,7 @@ from noregret.features import is_linear
 from noregret.results import Played, RunResult
 from noregret.runs.backends.job import Context
 from noregret.runs.execute import CHECKPOINT_SECONDS, Ending, curves_of, record
-from noregret.runs.keys import Ask
-from noregret.runs.limits import check_length
+from noregret.runs.keys import Ask, check_length
 from noregret.runs.prepare import prepared
 from noregret.runs.schedule import Summary, schedule
 from noregret.runs.signals import Wish, stopping

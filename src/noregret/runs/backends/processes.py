@@ -2,23 +2,30 @@
 
 A worker that dies, by whatever cause, is replaced, and its run is taken up again from its checkpoint; a run whose worker died
 ``DEATHS`` times is taken for the cause and counts as failed. Workers notice when this process is gone, and stop.
+
+The end of its input tells a worker to stop: it leaves a checkpoint and goes. So it also stops when its parent is killed. Before
+anything is imported, the program :data:`PROGRAM` keeps standard output for answers and lets everybody else print to standard
+error. An answer is a line after the mark :data:`MARK`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import queue
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
+import noregret
 from noregret.errors import NoRegretError
 from noregret.runs.backends import job
 from noregret.runs.backends.job import Context
-from noregret.runs.backends.worker import MARK, PROGRAM
 from noregret.runs.execute import Ending
 from noregret.store import RunKey
 
@@ -26,6 +33,18 @@ from noregret.store import RunKey
 DEATHS = 5
 #: Seconds that workers get to leave their checkpoints.
 PATIENCE = 60.0
+#: Seconds between two words of progress.
+PROGRESS_SECONDS = 0.5
+#: What an answer begins with: ASCII's record separator, as in JSON text sequences (RFC 7464).
+MARK = "\x1e"
+#: What a worker runs, with ``python -P``, so that it does not import from the current folder.
+PROGRAM = f"""import os, sys
+answers = os.dup(1)
+os.dup2(2, 1)
+sys.path.append({str(Path(noregret.__file__).parent.parent)!r})
+from noregret.runs.backends.processes import serve
+serve(answers)
+"""
 
 
 class Worker:
@@ -143,3 +162,40 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
             except subprocess.TimeoutExpired:
                 worker.process.kill()
                 worker.process.wait()
+
+
+# --- in the worker ------------------------------------------------------------------------------------------------
+
+
+def serve(descriptor: int) -> None:
+    """Serve until the input ends; answers go to the open file ``descriptor``."""
+    answers = os.fdopen(descriptor, "w", encoding="utf-8")
+    stop = threading.Event()
+    jobs: queue.Queue[str | None] = queue.Queue()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends the input
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+
+    def listen() -> None:
+        for line in sys.stdin:
+            jobs.put(line)
+        stop.set()
+        jobs.put(None)
+
+    threading.Thread(target=listen, daemon=True).start()
+    said, about = 0.0, ""
+
+    def say(message: dict[str, object]) -> None:
+        try:
+            answers.write(MARK + json.dumps(message) + "\n")
+            answers.flush()
+        except OSError:  # the parent is gone
+            stop.set()
+
+    def progress(id: str, episode: int) -> None:
+        nonlocal said, about
+        if id != about or time.monotonic() - said > PROGRESS_SECONDS:
+            said, about = time.monotonic(), id
+            say({"progress": [id, episode]})
+
+    while not stop.is_set() and (line := jobs.get()) is not None:
+        say({"ending": json.loads(job.play(line, stop, progress))})
