@@ -16,6 +16,7 @@ from noregret.errors import FileError, InputError
 from noregret.report import comparison, page
 from noregret.report.latex import latex
 from noregret.results.base import Table
+from noregret.runs import Ask
 from noregret.runs.backends.job import Context
 from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store, group, load_runs
@@ -146,7 +147,8 @@ def test_a_thousand_runs_fit_in_eight_megabytes(tmp_path, runs):
 
 def test_the_page_says_how_values_were_computed_by_kind_of_problem(tmp_path, runs):
     on_tables, on_records = load_runs(runs).runs, Store(tmp_path / "linear")
-    sweep([RunKey("linear-continuous:H=3", "primal-dual-lsvi", 40, record_every=20)], Context(on_records, 1))
+    ask = Ask("linear-continuous:H=3", "primal-dual-lsvi", 40, record_every=20, params={"evaluate": "records"})
+    sweep(ask.keys(), Context(on_records, 1))
     linear = load_runs(on_records.folder).runs
     everywhere, elsewhere = (
         "All values are exact: every policy",
@@ -159,6 +161,9 @@ def test_the_page_says_how_values_were_computed_by_kind_of_problem(tmp_path, run
         f"On {PROBLEMS[0]}, {PROBLEMS[1]} all values are exact" in both
         and f"On {linear[0].key.problem} policies were {elsewhere}" in both
     )
+    for run in linear:
+        run.record["evaluated"] = "every plan"
+    assert "every policy that was played was evaluated on the true model by quadrature" in page._evaluation(page.rows(linear))
     for run in linear:
         del run.record["evaluated"]  # as before there was such an entry
     assert page._evaluation(page.rows(linear)) == ""
