@@ -34,3 +34,11 @@ make_view(flat)
 def row(array: Any, h: int) -> Any:
     """Where step h is in an array that has an entry for each step, or one for all of them."""
     return min(h, len(array) - 1)
+
+
+@jit
+def put(target: Any, values: Any) -> None:
+    """Copy the entries of a C-ordered array into another of the same shape; ``target[:] = values`` takes seconds to compile."""
+    into, given = flat(target), flat(values)
+    for i in range(index(target.size)):
+        into[i] = given[i]

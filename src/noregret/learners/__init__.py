@@ -1,7 +1,11 @@
 """Learners: one algorithm, one file. A learner sees a problem's spec and the episodes it plays, nothing else."""
 
 from noregret.learners import (
+    c_ucrl,
+    cmdp_rl,
+    conrl,
     continuous,
+    dope,
     fixed,
     lsvi_bisection,
     lsvi_ucb,
@@ -9,9 +13,13 @@ from noregret.learners import (
     opse_lcmdp,
     opt_dual,
     opt_primal_dual,
+    optcmdp,
+    optpess_lp,
     optpess_primal_dual,
+    posterior_sampling,
     primal_dual_lsvi,
     triple_q,
+    uc_cfh,
 )
 from noregret.learners.base import Learner, Plan
 from noregret.learners.registry import get, make, meaning, names, register
@@ -24,7 +32,11 @@ __all__ = [
     "Learner",
     "Plan",
     "PolicyReservoir",
+    "c_ucrl",
+    "cmdp_rl",
+    "conrl",
     "continuous",
+    "dope",
     "fixed",
     "get",
     "lsvi_bisection",
@@ -36,8 +48,12 @@ __all__ = [
     "opse_lcmdp",
     "opt_dual",
     "opt_primal_dual",
+    "optcmdp",
+    "optpess_lp",
     "optpess_primal_dual",
+    "posterior_sampling",
     "primal_dual_lsvi",
     "register",
     "triple_q",
+    "uc_cfh",
 ]

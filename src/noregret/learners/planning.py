@@ -1,0 +1,308 @@
+r"""What the learners share that plan by a linear program on the model they estimate: state, plan, update, when to plan anew.
+
+Let n count visits before the episode, p̂ and ĵ be the empirical transitions and means, ρ(x,a,x') the radius of a transition
+probability by the learner's ``interval``. Every learner of this kind plays a solution of the program of
+:mod:`noregret.kernels.programs` with
+
+    f_j = ĵ + local_j/√n + spread_j Σ_x' ρ(x,a,x')     for the reward and each utility (minus signs are pessimism)
+    lower, upper = p̂ ∓ scale·ρ, clipped to [0,1]       (scale 0: the one model p̂)
+
+Its numbers local, spread, scale and L (the logarithm in ρ) are what a paper is. A pair never tried counts as n = 1 with ĵ =
+0, as the papers have it (n v 1), but an optimistic f_j has ``top`` on top: what the pair could be worth. Where the model is a
+box, ``top`` is 1 and the pair may lead anywhere. Where it is p̂ alone, ``top`` is H−h+1 and the episode ends there. Without
+this an untried pair would be believed to be worth nothing as soon as a bonus is scaled down.
+
+``replan`` says when the program is solved: before every episode ("always"), when some n(h,x,a) has doubled since the last
+plan ("doubling"), or by the paper's own schedule ("epochs" of fixed length, "rounds" that begin with a safe episode). Between
+two plans the policy stands. A plan takes 0.13 ms on job scheduling (HiGHS: 580 ms for the program as the papers print it), an
+episode without one 1 µs; ``benchmarks/learners.py`` measures them. A program that cannot be met is answered by the policy
+that lacks least, or by the safe policy of a learner that is told one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.errors import InputError
+from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.empirical import empirical_model, radius
+from noregret.kernels.flat import put, row
+from noregret.kernels.gram.base import learn
+from noregret.kernels.gram.one_hot import OneHotGram
+from noregret.kernels.jit import jit
+from noregret.kernels.programs import Basis, Rows, mixture, solve, utilities_of
+from noregret.kernels.programs import basis as new_basis
+from noregret.kernels.programs import rows as new_rows
+from noregret.kernels.steps import start_value
+from noregret.learners.base import Asked
+from noregret.learners.choices import Choices
+from noregret.learners.tabular import TabularLearner, steps_left
+from noregret.problems.base import Array, Spec
+from noregret.problems.checks import policy_table
+
+#: When to plan, in the order of their numbers in the state.
+REPLAN = ("always", "doubling", "epochs", "rounds")
+ALWAYS, DOUBLING, EPOCHS, ROUNDS = range(4)
+
+#: Intervals of a transition probability: empirical Bernstein, Hoeffding, and the smaller of both as UC-CFH has them.
+BERNSTEIN, HOEFFDING, SMALLER = range(3)
+
+#: Entries of ``tally``: episodes played, whether a plan is wanted, plans, plans that could not be met, whether the safe
+#: policy is to be played, episodes that played it, the round and the episode in it.
+PLAYED, WANTED, PLANS, UNMET, SAFE, SAFE_PLAYS, ROUND, WITHIN = range(8)
+
+
+class PlanRule(NamedTuple):
+    """The numbers of a learner that plans by a program."""
+
+    local: Array  # (J,)
+    spread: Array  # (J,)
+    hope: Array  # (J,) 1 where an untried pair is worth ``top`` more
+    top: Array  # (H,)
+    L: float
+    scale: float
+    boxed: bool  # whether an untried pair may lead anywhere, in place of the end
+    interval: int
+    replan: int
+    length: int  # of an epoch, in episodes
+    first: int  # episodes that play the safe policy at first
+    margin: float  # the safe policy is played unless its V_g in the program is above b + margin; −∞ for no such test
+
+
+class PlanState(NamedTuple):
+    """What the next episode needs. J = 1 + m objectives, G = H, or 1 when steps share what they learn."""
+
+    model: OneHotGram
+    rows: Rows
+    basis: Basis
+    policy: Array  # (H,S,A)
+    Y: Array  # (m,) the prices of the last program that was met
+    prices: Array  # (m,)
+    counted: Array  # (G,S,A) visits at the last plan
+    tally: NDArray[np.int64]  # (8,)
+    safe: Array  # (H,S,A), or (0,0,0)
+    b: Array  # (m,)
+    start: Array  # (S,)
+    available: NDArray[np.bool_]  # (H,S,A)
+    rule: PlanRule
+
+
+@jit
+def interval(kind: int, p: float, n: float, L: float) -> float:
+    """ρ, how far a transition probability may be from p after n visits."""
+    if kind == BERNSTEIN:
+        return radius(p, n, L)
+    if kind == HOEFFDING:
+        return float(np.sqrt(L / n))
+    hoeffding = float(np.sqrt(L / (2.0 * n)))
+    if n <= 1.0:
+        return hoeffding
+    return min(hoeffding, float(np.sqrt(2.0 * p * (1.0 - p) * L / n)) + 7.0 * L / (3.0 * (n - 1.0)))
+
+
+@jit
+def set_row(model: Any, rows: Any, rule: Any, pair: Any) -> Any:
+    """Set where a pair (row, state, action) may lead; returns Σ ρ."""
+    g, s, a = pair
+    lower, room, S, n = rows.lower[g, s, a], rows.room[g, s, a], len(rows.value), model.visits[g, s, a]
+    seen = model.successors[g, s, a]
+    rho = interval(rule.interval, 0.0, max(n, 1.0), rule.L)
+    lower[:] = 0.0
+    room[:] = 1.0 if rule.boxed and n == 0.0 else min(rule.scale * rho, 1.0)
+    rest, total = 1.0, (S - seen) * rho
+    for place in range(seen):
+        x, p = model.successor[g, s, a, place], model.times[g, s, a, place] / n
+        rho = interval(rule.interval, p, n, rule.L)
+        total += rho
+        lower[x] = max(p - rule.scale * rho, 0.0)
+        room[x] = min(p + rule.scale * rho, 1.0) - lower[x]
+        rest -= lower[x]
+    rows.rest[g, s, a] = max(rest, 0.0) if rule.boxed else 0.0
+    return total
+
+
+@jit
+def refresh(model: Any, rows: Any, rule: Any) -> None:
+    """Make the rows of the program from the data."""
+    H, S, A, J = rows.worth.shape
+    for h in range(H):
+        g = row(model.visits, h)
+        for s in range(S):
+            for a in range(A):
+                n, total = max(model.visits[g, s, a], 1.0), set_row(model, rows, rule, (g, s, a))
+                untried = rule.top[h] if model.visits[g, s, a] == 0.0 else 0.0
+                for j in range(J):
+                    rows.worth[h, s, a, j] = (
+                        model.fit[g, s, a, 2 + j] / n
+                        + rule.local[j] / np.sqrt(n)
+                        + rule.spread[j] * total
+                        + rule.hope[j] * untried
+                    )
+
+
+@jit
+def safe_is_certain(rows: Any, basis: Any, world: Any, safe: Any, margin: float) -> bool:
+    """Whether the safe policy has V_g > b + margin in the program's model."""
+    start, b, _ = world
+    if margin == -np.inf:
+        return True
+    utilities_of(rows, safe, basis)
+    for i in range(len(b)):
+        if start_value(basis.V, 1 + i, start) <= b[i] + margin:
+            return False
+    return True
+
+
+@jit
+def solve_program(rows: Any, basis: Any, world: Any, plan: Any, tally: Any, margin: float) -> None:
+    """Play the solution of the program; the safe policy, or else the policy that lacks least, where there is none.
+
+    Args:
+        rows: the program's.
+        basis: room to work in.
+        world: start, thresholds and available actions.
+        plan: policy, safe policy (or an empty one), Y, and prices to work with; changed in place.
+        tally: (8,) the learner's, changed in place.
+        margin: of the test on the safe policy.
+    """
+    (start, b, available), (policy, safe, Y, prices) = world, plan
+    tally[WANTED], tally[SAFE] = 0, 0
+    tally[PLANS] += 1
+    met = safe_is_certain(rows, basis, world, safe, margin)
+    if met:
+        put(prices, Y)
+        met = solve(rows, start, b, available, prices, basis)
+        if met:
+            put(Y, prices)
+        if met or len(safe) == 0:
+            mixture(basis, policy)
+    if not met:
+        tally[UNMET] += 1
+        if len(safe) > 0:
+            put(policy, safe)
+            tally[SAFE] = 1
+
+
+def plan(state: Any) -> None:
+    """Solve the program if a plan is wanted; else play the safe policy if that is, else the policy stands."""
+    if state.tally[WANTED] == 1:
+        refresh(state.model, state.rows, state.rule)
+        put(state.counted, state.model.visits)
+        world, own = (state.start, state.b, state.available), (state.policy, state.safe, state.Y, state.prices)
+        solve_program(state.rows, state.basis, world, own, state.tally, state.rule.margin)
+    elif state.tally[SAFE] == 1:
+        put(state.policy, state.safe)
+
+
+@jit
+def schedule(tally: Any, rule: Any, visits: Any, counted: Any, states: Any, actions: Any) -> None:
+    """Count the episode, and say whether a plan is wanted before the next one, or the safe policy.
+
+    Args:
+        tally: (8,) the learner's, changed in place.
+        rule: its numbers.
+        visits: (G,S,A) how often each pair was tried.
+        counted: (G,S,A) the same at the last plan.
+        states: (H+1,) the states visited.
+        actions: (H,) the actions taken.
+    """
+    tally[PLAYED] += 1
+    tally[SAFE_PLAYS] += tally[SAFE]
+    if tally[PLAYED] <= rule.first:
+        tally[WANTED] = 1 if tally[PLAYED] == rule.first else 0
+    elif rule.replan == ALWAYS:
+        tally[WANTED] = 1
+    elif rule.replan == DOUBLING:
+        for h in range(len(actions)):
+            g, s, a = row(visits, h), states[h], actions[h]
+            if visits[g, s, a] >= max(2.0 * counted[g, s, a], 1.0):
+                tally[WANTED] = 1
+    elif rule.replan == EPOCHS:
+        tally[WANTED] = 1 if tally[PLAYED] % rule.length == 0 else 0
+    else:
+        tally[WITHIN] += 1
+        if tally[WITHIN] > tally[ROUND]:  # round i, from 0: one safe episode, then i of the plan
+            tally[ROUND] += 1
+            tally[WITHIN] = 0
+        tally[SAFE] = 1 if tally[WITHIN] == 0 else tally[SAFE]
+        tally[WANTED] = 1 if tally[WITHIN] == 1 else 0
+
+
+def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Take in the episode.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,1+m) the reward and the utilities of each step.
+    """
+    learn(state.model, states, actions, observed)
+    schedule(state.tally, state.rule, state.model.visits, state.counted, states, actions)
+
+
+class PlanningLearner(TabularLearner):
+    """A learner that plans by a linear program. A subclass says its numbers in ``_rule``."""
+
+    #: When to plan: by the paper, and in ``practical``.
+    replans: ClassVar[tuple[str, str]] = ("always", "doubling")
+    boxed: ClassVar[bool] = False  # whether the model is a box
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "replan", "p")
+
+    def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
+        """The fields of :class:`PlanRule` that are not the same for all."""
+        raise TypeError(f"{type(self).__name__} has no _rule")
+
+    def _start(self, spec: Spec, K: int, choices: Choices) -> Any:
+        H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
+        safe = self._safe_policy(spec, choices)
+        printed, practical = self.replans
+        words = tuple(dict.fromkeys(("always", "doubling", printed)))
+        reason = "as printed" if choices.theory or practical == printed else "when some count has doubled since the last plan"
+        replan = choices.word("replan", printed if choices.theory else practical, words, reason)
+        own: dict[str, Any] = {
+            "spread": np.zeros(1 + m), "hope": np.ones(1 + m), "L": 1.0, "scale": 0.0, "interval": BERNSTEIN, "length": 1,
+            "first": 0, "margin": -np.inf, "boxed": self.boxed, "replan": REPLAN.index(replan),
+        }  # fmt: skip
+        own |= self._rule(spec, K, choices)
+        rule = PlanRule(**own, top=np.ones(H) if own["boxed"] else steps_left(spec))
+        tally = np.zeros(8, dtype=np.int64)
+        begins_safe = rule.first > 0 or replan == "rounds"
+        tally[SAFE if begins_safe else WANTED] = 1
+        uniform = spec.available / spec.available.sum(axis=2, keepdims=True)
+        model = empirical_model(H, S, A, 1 + m)
+        return PlanState(
+            model=model, rows=new_rows(H, S, A, 1 + m), basis=new_basis(H, S, A, m),
+            policy=safe.copy() if begins_safe else uniform, Y=np.zeros(m), prices=np.zeros(m),
+            counted=np.zeros_like(model.visits), tally=tally, safe=safe, b=spec.thresholds.copy(), start=spec.start.copy(),
+            available=spec.available.copy(), rule=rule,
+        )  # fmt: skip
+
+    def _safe_policy(self, spec: Spec, choices: Choices) -> Array:
+        """The policy that the learner is told, (H,S,A); (0,0,0) for a learner that is told none."""
+        if "safe_policy" not in self.told:
+            return np.zeros((0, 0, 0))
+        given = choices.given.get("safe_policy")
+        if given is None or isinstance(given, str):
+            raise InputError(
+                f"safe_policy is {given!r}; {self.name} needs a policy that meets the constraint with room: "
+                f"an array (H,S,A) (or 'safest' in run, which takes the oracle's)"
+            )
+        return policy_table(given, spec.available, "safe_policy")
+
+    def _begin(self, asked: Asked) -> Any:
+        state = super()._begin(asked)
+        if self.told:
+            self.constants["told"] = "a safe policy"
+        return state
+
+    def notes(self) -> dict[str, float]:
+        """How many plans were made, how many of them could not be met, and how many episodes played the safe policy."""
+        tally = self._state.tally
+        return {"plans": float(tally[PLANS]), "unmet plans": float(tally[UNMET]), "safe plays": float(tally[SAFE_PLAYS])}
+
+
+register_kernels(PlanState, plan, update)
