@@ -9,8 +9,8 @@ Symbols are those of :mod:`noregret.learners.planning`; γ = V_g^{π₀} − b i
 
 The violation is 0 in every episode, with probability 1 − p.
 
-Constants: ``theory`` has ``bonus_scale`` 1; π₀ is then played at any K one can run. ``practical`` scales the bonus, has
-C_r = C_g = 1, leaves out the test on π₀ (``test``), plans when a count has doubled, and lets an untried pair lead anywhere
+Constants: ``theory`` has ``bonus_scale`` 1; π₀ is then played at any K one can run. ``practical`` scales the bonus, has C_r =
+25, C_g = 1, leaves out the test on π₀ (``test``), plans when a count has doubled, and lets an untried pair lead anywhere
 (``anywhere``): where nothing comes after it, as printed, it is not worth its utility, and regret grows for ever.
 
 Deviations: an untried pair has H−h+1 more of reward (1 where it may lead anywhere); its utility is −C_g β. Source: the
@@ -53,7 +53,7 @@ class OptPessLP(PlanningLearner):
         Z = math.log(16 * S**2 * A * H * K / choices.probability())
         scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (0.01, "tuned"))
         C = 1.0 + S * H
-        C_r = choices.number("C_r", (C + 4 * H * C / gap, f"1+SH+4H(1+SH)/γ, γ={gap:.6g}"), (1.0, "chosen"))
+        C_r = choices.number("C_r", (C + 4 * H * C / gap, f"1+SH+4H(1+SH)/γ, γ={gap:.6g}"), (25.0, "tuned"))
         C_g = choices.number("C_g", (C, "1+SH"), (1.0, "chosen"))
         test = choices.flag("test", True, False, "as printed" if choices.theory else "the program decides")
         reason = "n v 1: nothing comes after an untried pair" if choices.theory else "else what is not known is not tried"
