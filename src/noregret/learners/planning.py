@@ -92,7 +92,14 @@ class PlanState(NamedTuple):
 
 @jit
 def interval(kind: int, p: float, n: float, L: float) -> float:
-    """ρ, how far a transition probability may be from p after n visits."""
+    """ρ, how far a transition probability may be from p.
+
+    Args:
+        kind: the learner's interval.
+        p: what was found.
+        n: visits.
+        L: the logarithm in the interval.
+    """
     if kind == BERNSTEIN:
         return radius(p, n, L)
     if kind == HOEFFDING:
@@ -105,7 +112,17 @@ def interval(kind: int, p: float, n: float, L: float) -> float:
 
 @jit
 def set_row(model: Any, rows: Any, rule: Any, pair: Any) -> Any:
-    """Set where a pair (row, state, action) may lead; returns Σ ρ."""
+    """Set where a pair may lead.
+
+    Args:
+        model: the data.
+        rows: the program's, changed in place.
+        rule: the learner's numbers.
+        pair: (row, state, action).
+
+    Returns:
+        Σ ρ over the next states.
+    """
     g, s, a = pair
     lower, room, S, n = rows.lower[g, s, a], rows.room[g, s, a], len(rows.value), model.visits[g, s, a]
     seen = model.successors[g, s, a]
@@ -126,7 +143,13 @@ def set_row(model: Any, rows: Any, rule: Any, pair: Any) -> Any:
 
 @jit
 def refresh(model: Any, rows: Any, rule: Any) -> None:
-    """Make the rows of the program from the data."""
+    """Make the rows of the program from the data.
+
+    Args:
+        model: the data.
+        rows: the program's, changed in place.
+        rule: the learner's numbers.
+    """
     H, S, A, J = rows.worth.shape
     for h in range(H):
         g = row(model.visits, h)
@@ -145,7 +168,15 @@ def refresh(model: Any, rows: Any, rule: Any) -> None:
 
 @jit
 def safe_is_certain(rows: Any, basis: Any, world: Any, safe: Any, margin: float) -> bool:
-    """Whether the safe policy has V_g > b + margin in the program's model."""
+    """Whether the safe policy has V_g > b + margin in the program's model.
+
+    Args:
+        rows: the program's.
+        basis: room to work in.
+        world: start, thresholds and available actions.
+        safe: (H,S,A) the safe policy.
+        margin: −∞ for no such test.
+    """
     start, b, _ = world
     if margin == -np.inf:
         return True
