@@ -11,6 +11,9 @@ import pytest
 
 from noregret.errors import InputError
 from noregret.learners.cells import make
+from noregret.learners.cells.contest import Contest
+from noregret.learners.cells.dual import Aim, Dual
+from noregret.learners.cells.dynamics import Scaling
 from noregret.learners.minds import Played
 from noregret.problems.worlds import WorldSpec
 from tests.learners.cell_worlds import Hidden, Line, Ring, Shop, World, play
@@ -172,3 +175,45 @@ def test_mountain_car_finds_its_flag() -> None:
         returns.append((-len(actions), pushes.sum()))
     last = np.mean(returns[-25:], axis=0)
     assert last[0] > -150.0 and last[1] <= 95.0
+
+
+def test_a_worse_plan_is_given_up() -> None:
+    aim = Aim(np.array([-10.0]), np.array([10.0]), np.zeros(1), np.full(1, 20.0))
+    contest, noise = Contest(100.0, aim), np.tile([-1.0, 1.0], 6)[:, None]
+    best = np.column_stack([90.0 + noise, -9.0 + noise])
+    same, poor, dear = best[:4], best[:4] - [30.0, 0.0], best[:4] - [0.0, 5.0]
+    assert contest.lost(poor, best) and contest.lost(dear, best)
+    assert not contest.lost(same, best) and not contest.lost(poor[:2], best)
+    assert contest.won(best + np.array([5.0, 0.0]), best) and not contest.won(best - [5.0, 0.0], best)
+    assert not contest.won(best - [0.0, 5.0], best), "more reward does not pay for a limit that is missed"
+    assert not Contest(0.0, aim).lost(poor, best), "while all returns are the same nothing is given up"
+
+
+def test_the_price_is_the_least_that_is_enough() -> None:
+    """A total that rises with the price, Ĝ = 10 Y/(1 + Y): 8 is reached at Y = 4."""
+    aim, dual, calls = Aim(np.array([8.0]), np.array([8.0]), np.zeros(1), np.full(1, 100.0)), Dual(1, 0.0), []
+
+    def evaluate(Y: np.ndarray) -> np.ndarray:
+        calls.append(float(Y[0]))
+        return 10.0 * Y / (1.0 + Y)
+
+    for _ in range(4):
+        dual.settle(evaluate, aim, fresh=True)
+    assert dual.Y[0] == pytest.approx(4.0, rel=0.1) and dual.estimate[0] == pytest.approx(8.0, abs=0.1)
+    assert calls[-1] == dual.Y[0], "the plan in use is the one for the price that was found"
+    assert len(calls) <= 4 * 7
+    for _ in range(30):  # the world gives 1 less than the model says
+        dual.observe(dual.estimate - 1.0, aim)
+        dual.settle(evaluate, aim, fresh=False)
+    assert dual.estimate[0] == pytest.approx(9.0, abs=0.3)
+
+
+def test_coordinates_that_never_change_are_left_out_and_many_are_turned() -> None:
+    random = np.random.default_rng(0)
+    some = random.random((50, 3))
+    some[:, 1] = 7.0
+    assert Scaling.of(some).active.tolist() == [0, 2] and Scaling.of(np.ones((5, 2))).dimension == 1
+    inner = random.standard_normal((400, 3))
+    scaling = Scaling.of(inner @ random.standard_normal((3, 40)))
+    Z = scaling(inner @ random.standard_normal((3, 40)))
+    assert scaling.dimension == 12 == Z.shape[1] and (np.abs(Z) <= 3.0).all()

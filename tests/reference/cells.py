@@ -74,7 +74,8 @@ def backward(rows: Rows, wish: Wish) -> tuple[Array, Array]:
             for a in range(A):
                 after = V[h + 1] @ P[i, a]
                 if P[i, a, i] != 1.0:
-                    after = after + coef[h] @ rows.correction[:, i * A + a]
+                    near = V[h + 1][:, P[i, a] > 0.0]
+                    after = np.clip(after + coef[h] @ rows.correction[:, i * A + a], near.min(axis=1), near.max(axis=1))
                 after[0] += rows.unknown[i * A + a] * max(wish.unknown[h] - after[0], 0.0)
                 Q[:, a] = np.clip(after + rows.signal[i, a], 0.0, H - h)
             V[h, :, i] = Q @ policy(Q, rows.allowed[i], wish)
@@ -105,7 +106,8 @@ def values_at(z: Array, h: int, plan: tuple[Grid, Belief, Noise], wish: Wish, fo
         out[D:] = np.clip(out[D:], belief.low, belief.low + belief.width)
         out += belief.residual[home, a]
         w, unknown, rest = next_state(z + out[:D], grid, noise)
-        after = V[h + 1] @ w + coef[h] @ rest
+        near = V[h + 1][:, w > 0.0]
+        after = np.clip(V[h + 1] @ w + coef[h] @ rest, near.min(axis=1), near.max(axis=1))
         after[0] += unknown / (1.0 + belief.visits[home, a]) * max(wish.unknown[h] - after[0], 0.0)
         Q[:, a] = np.clip(after + np.clip((out[D:] - belief.low) / belief.width, 0.0, 1.0), 0.0, H - h)
     return Q

@@ -73,7 +73,9 @@ def soft_max(Q: Any, allowed: Any, wish: Any, out: Any) -> None:
 def action_values(rows: Any, wish: Any, V: Any, left: int, Q: Any, which: Any) -> None:
     """Q_j of prototypes ``which`` (first, last) with ``left`` steps to go, from V (J,N) of what follows.
 
-    Q (J,n·A) comes with what is to be added to P̂V. The unknown share of a pair is worth U in reward. Q is clipped to [0, left].
+    Q (J,n·A) comes with what is to be added to P̂V, which then must not leave the range of the V it averages: where V jumps the
+    smooth part overshoots, and errors would grow from step to step. The unknown share of a pair is worth U in reward. Q is
+    clipped to [0, left].
     """
     first, index, weight, unknown, signal = rows.first, rows.index, rows.weight, rows.unknown, rows.signal
     A, J, worth, most = signal.shape[1], len(Q), wish.unknown[len(wish.unknown) - left], np.float64(left)
@@ -83,12 +85,14 @@ def action_values(rows: Any, wish: Any, V: Any, left: int, Q: Any, which: Any) -
             for a in range(A):
                 row = i * A + a
                 start, stop, place = first[row], first[row + 1], row - begin * A
-                total = Q[j, place]
+                total, low, high = Q[j, place], np.float32(np.inf), np.float32(-np.inf)
                 if start == stop:
-                    total = V[j, i]
+                    total = low = high = V[j, i]
                 for e in range(start, stop):
-                    total += weight[e] * V[j, index[e]]
-                after = np.float64(total)
+                    v = V[j, index[e]]
+                    total += weight[e] * v
+                    low, high = min(low, v), max(high, v)
+                after = np.float64(min(max(total, low), high))
                 if j == 0:
                     after += unknown[row] * max(worth - after, 0.0)
                 Q[j, place] = min(max(after + signal[i, a, j], 0.0), most)
@@ -164,6 +168,7 @@ def values_at(z: Any, h: int, plan: Any, wish: Any, values: Any) -> Any:
     D, p, H = len(z), grid.smooth.shape[1], len(values.coef)
     J, room = E - D, near(grid)
     f, q, b, out, Q = np.empty(P), np.empty(D), np.empty(p), np.empty(E), np.zeros((J, A), np.float32)
+    low, high = np.empty(J), np.empty(J)
     model_features(z, belief.basis, belief.scale, f)
     interpolate(z, grid, room)
     home = room.index[0]
@@ -177,6 +182,7 @@ def values_at(z: Any, h: int, plan: Any, wish: Any, values: Any) -> Any:
         for e in range(E):
             out[e] += belief.residual[home, a, e]
         unknown = 0.0
+        low[:], high[:] = np.inf, -np.inf
         for s in range(len(noise.chances)):
             for t in range(D):
                 q[t] = min(max(z[t] + out[t] + noise.shifts[s, t], -EDGE), EDGE)
@@ -188,10 +194,14 @@ def values_at(z: Any, h: int, plan: Any, wish: Any, values: Any) -> Any:
                     for c in range(p):
                         b[c] -= w * grid.smooth[room.index[n], c]
                     for j in range(J):
-                        Q[j, a] += noise.chances[s] * w * values.V[h + 1, j, room.index[n]]
+                        v = values.V[h + 1, j, room.index[n]]
+                        Q[j, a] += noise.chances[s] * w * v
+                        low[j], high[j] = min(low[j], v), max(high[j], v)
             for j in range(J):
                 for c in range(p):
                     Q[j, a] += noise.chances[s] * b[c] * values.coef[h, j, c]
+        for j in range(J):
+            Q[j, a] = min(max(Q[j, a], low[j]), high[j])
         Q[0, a] += unknown / (1.0 + belief.visits[home, a]) * max(wish.unknown[h] - Q[0, a], 0.0)
         for j in range(J):
             signal = min(max((out[D + j] - belief.low[j]) / belief.width[j], 0.0), 1.0)

@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 from noregret.kernels.cells.interpolation import EDGE, Basis, Noise
 from noregret.problems.base import Array
 
+#: Dimensions of scaled states, at most: where more coordinates vary, their main axes are used.
+MOST_DIMENSIONS = 12
 #: Fourier features of the regression, and the range of their lengthscales in scaled units.
 _FOURIER, _LENGTHS = 200, (0.5, 3.0)
 #: The Fourier part of f is scaled by this, so that the ridge prefers the line.
 _SHARE = 0.3
 #: Transitions of an action that its regression uses, at most.
 _USED = 3000
+#: Rows whose features are made at once.
+_ROWS = 4000
 #: Strengths of the ridge that are tried, and how many neighbouring transitions are left out together.
 _STRENGTHS, _BLOCK = 10.0 ** np.arange(-5, 5), 50
 #: Noise with a standard deviation below this, in scaled units, is left out; else this many points stand for it.
@@ -34,11 +38,12 @@ def fourier(random: np.random.Generator, n: int, dimension: int, lengths: tuple[
 
 
 class Scaling(NamedTuple):
-    """z = (x - middle)/half of the coordinates that vary, cut to [-3, 3]."""
+    """z = (x - middle)/half of the coordinates that vary, turned to their main axes where these are many, cut to [-3, 3]."""
 
     active: NDArray[np.int64]  # coordinates used
     middle: Array
     half: Array
+    axes: Array  # (coordinates, D); none of them where z has all coordinates
 
     @classmethod
     def of(cls, states: Array) -> Scaling:
@@ -49,11 +54,24 @@ class Scaling(NamedTuple):
             active = np.zeros(1, dtype=np.int64)
         a, b = np.quantile(states[:, active], [0.01, 0.99], axis=0)
         half = np.maximum((b - a) / 2.0, (high - low)[active] / (4.0 * EDGE))
-        return cls(active, (a + b) / 2.0, np.where(half > 0.0, half, 1.0))
+        found = cls(active, (a + b) / 2.0, np.where(half > 0.0, half, 1.0), np.zeros((len(active), 0)))
+        if len(active) <= MOST_DIMENSIONS:
+            return found
+        Z = np.clip((states[:, active] - found.middle) / found.half, -EDGE, EDGE)
+        axes = np.linalg.eigh(Z.T @ Z)[1][:, ::-1][:, :MOST_DIMENSIONS]
+        return found._replace(axes=axes / np.maximum(np.quantile(np.abs(Z @ axes), 0.99, axis=0), 1e-6))
+
+    @property
+    def dimension(self) -> int:
+        """D of scaled states."""
+        return self.axes.shape[1] or len(self.active)
 
     def __call__(self, states: Array) -> Array:
         """Scaled states (...,D)."""
-        return np.clip((states[..., self.active] - self.middle) / self.half, -EDGE, EDGE)
+        Z = (states[..., self.active] - self.middle) / self.half
+        if self.axes.shape[1]:
+            Z = np.clip(Z, -EDGE, EDGE) @ self.axes
+        return np.minimum(np.maximum(Z, -EDGE), EDGE)
 
 
 class Regression(NamedTuple):
@@ -82,9 +100,10 @@ class Regression(NamedTuple):
         """(n,E) predictions for the actions taken."""
         out = np.empty((len(Z), self.B.shape[2]))
         for a, B in enumerate(self.B):
-            chosen = actions == a
-            if chosen.any():
-                out[chosen] = self.features(Z[chosen]) @ B
+            chosen = np.flatnonzero(actions == a)
+            for begin in range(0, len(chosen), _ROWS):
+                some = chosen[begin : begin + _ROWS]
+                out[some] = self.features(Z[some]) @ B
         return out
 
 

@@ -14,6 +14,7 @@ from noregret.errors import InputError, shown, unknown_name
 from noregret.learners.cells.contest import Contest, count
 from noregret.learners.cells.counts import MOST_TRANSITIONS, CountModel, Counts
 from noregret.learners.cells.dual import Aim, Dual
+from noregret.learners.cells.dynamics import MOST_DIMENSIONS
 from noregret.learners.cells.history import History, Record, Units
 from noregret.learners.cells.planner import Outlook, Planner
 from noregret.learners.cells.vectors import Draw, VectorModel
@@ -216,17 +217,18 @@ class SoftCells:
         return lines
 
     def memory_bound(self) -> int:
-        """Bytes that it will need at most, while a model is made too."""
+        """Bytes that it will need at most: two plans, all that is remembered, and what is needed while a model is made."""
         spec, N = self.spec, self.states + 1
         A, J, H = spec.n_actions, 1 + spec.n_constraints, spec.horizon
+        values = 4 * (H + 1) * J * N + 100 * 8 * J
         if not spec.dimension:
-            return N * A * (8 * (2 * J + 4) + 2) + 2 * MOST_TRANSITIONS * 150 + 4 * (H + 1) * J * N + 200 * N
-        D, n = spec.dimension, self.transitions + H
+            return 4 * N * A * (8 * (J + 3) + 2) + 400 * MOST_TRANSITIONS + 2 * values + 400 * N
+        D, n = min(spec.dimension, MOST_DIMENSIONS), self.transitions + H
         p, P = D + D * (D + 1) // 2 + 60, 1 + D + 200
-        kept = n * (8 * (D + J + 2) + A)
-        working = n * (8 * (8 * D + 6 * J + 24) + A) + 8 * 2 * 3000 * P * 4
-        model = N * A * (8 * (D + J) * 4 + 4 * p + 12 * 5 * (2 * D + 2)) + 24 * N * (P + p) + 4 * (H + 1) * J * N
-        return kept + working + model
+        kept = n * (8 * (spec.dimension + J + 2) + A)
+        working = n * (8 * (4 * spec.dimension + 8 * D + 6 * J + 24) + A)
+        model = N * A * (8 * (D + J) * 3 + 4 * p + 8 * 5 * (2 * D + 2)) + 16 * N * (P + p)
+        return kept + working + 3 * model + 2 * values + 100 * 3000 * P
 
     # -- keeping
 

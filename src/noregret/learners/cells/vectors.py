@@ -38,8 +38,10 @@ class Draw(NamedTuple):
         )
 
 
-def _only(basis: Basis, active: NDArray[np.int64]) -> Basis:
-    return Basis(np.ascontiguousarray(basis.frequencies[:, active]), basis.phases)
+def _only(basis: Basis, scaling: Scaling) -> Basis:
+    """The features of scaled states."""
+    columns = np.arange(scaling.dimension) if scaling.axes.shape[1] else scaling.active
+    return Basis(np.ascontiguousarray(basis.frequencies[:, columns]), basis.phases)
 
 
 class VectorModel:
@@ -53,14 +55,14 @@ class VectorModel:
 
     def __init__(self, draw: Draw, units: Units, parts: dict[str, NDArray[Any]]) -> None:
         self.parts, self.units = parts, units
-        self.scaling = Scaling(parts["active"], parts["middle"], parts["half"])
+        self.scaling = Scaling(parts["active"], parts["middle"], parts["half"], parts["axes"])
         self.sides = Sides(*parts["sides"].tolist())
-        self.regression = Regression(_only(draw.model, self.scaling.active), parts["B"], parts["error"])
+        self.regression = Regression(_only(draw.model, self.scaling), parts["B"], parts["error"])
         self.noise = Noise(parts["shifts"], parts["chances"])
         Z = parts["Z"]
         N, D = Z.shape
         self.n, self.starts = N, parts["starts"] / parts["starts"].sum()
-        basis = _only(draw.smooth, self.scaling.active)
+        basis = _only(draw.smooth, self.scaling)
         smooth = smooth_matrix(Z, basis, D + D * (D + 1) // 2 + len(basis.phases))
         reach = max(_REACH * np.sqrt(D), self.sides.fine, 0.5 * self.sides.coarse)
         self.grid = Grid(np.ascontiguousarray(Z.T), smooth, basis, 2 * D + 2, _BLUR * self.sides.fine, float(reach))
@@ -86,7 +88,7 @@ class VectorModel:
         Z, after = scaling(seen.before), scaling(seen.after)
         (n, D), A = Z.shape, seen.masks.shape[1]
         target = np.concatenate([after - Z, seen.signals], axis=1)
-        regression = fit(random, _only(draw.model, scaling.active), Z, seen.actions, _without_ends(target, D, seen), A)
+        regression = fit(random, _only(draw.model, scaling), Z, seen.actions, _without_ends(target, D, seen), A)
         last = seen.first + seen.lengths - 1
         points = Points(
             np.concatenate([Z, after[last]]), np.concatenate([np.zeros(n, dtype=np.bool_), seen.ended[last]]),
@@ -107,7 +109,8 @@ class VectorModel:
         deviation = np.sqrt(np.minimum(within, regression.error)[:D])
         noise = find_noise(random, missed[:, :D], deviation)
         parts = {
-            "active": scaling.active, "middle": scaling.middle, "half": scaling.half, "sides": np.array(sides),
+            "active": scaling.active, "middle": scaling.middle, "half": scaling.half, "axes": scaling.axes,
+            "sides": np.array(sides),
             "B": regression.B, "error": regression.error, "shifts": noise.shifts, "chances": noise.chances,
             "Z": points.Z[chosen], "terminal": points.terminal[chosen], "visits": visits, "allowed": allowed,
             "residual": sums / (visits[:, :, None] + prior), "pay": paid[:, :-1] / np.maximum(paid[:, -1:], 1.0) / units.width,
@@ -146,6 +149,7 @@ class VectorModel:
         noise = "none that matters" if len(self.noise.chances) == 1 else f"{len(self.noise.chances)} points stand for it"
         return [
             f"scaling: coordinates that vary, 1% to 99% of what was seen: {spans}",
+            f"dimensions: {scaling.dimension}" + (", the main axes of all coordinates" if scaling.axes.shape[1] else ""),
             f"features: 1, the state, {len(self.regression.basis.phases)} random Fourier features; ridge by cross-validation",
             f"states: {self.n:,} prototypes ({ended} of them ends), cells of side {fine:.3g} and {coarse:.3g}",
             f"noise: {noise} (deviations {', '.join(f'{d:.2g}' for d in parts['deviation'])} in scaled units)",
