@@ -38,7 +38,7 @@ paper: $(VENV)/installed-report
 	$(BIN)/noregret paper $(ARGS)
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check src tests benchmarks examples

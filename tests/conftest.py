@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
 # Numba compiles inside the first example, and other processes share the cores: no deadline, and the same examples each time.
 settings.register_profile("noregret", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("noregret")
+
+
+#: Files that take longest, in this order. They are begun first, so that no worker is left with a long one at the end.
+FIRST = (
+    "kernels/test_jit.py", "learners/test_continuous.py", "testing/test_guests.py", "runs/test_faults.py",
+    "sweeps/test_sweeps.py", "contract/test_contract.py", "learners/test_practical.py", "runs/test_survives.py",
+    "fuzz/test_fuzz.py", "learners/test_continuous_numbers.py", "testing/test_pages.py", "experiments/test_compare.py",
+    "store/test_checkpoints.py", "runs/test_clusters.py", "experiments/test_paper.py", "test_examples.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    places = {here / name: place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(item.path, len(FIRST)))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

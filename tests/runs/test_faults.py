@@ -16,7 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from noregret.cli import app
 from noregret.errors import FileError
 from noregret.runs.backends.job import Context
 from noregret.runs.execute import Settings, execute
@@ -76,16 +78,16 @@ def test_a_disk_that_fills_up_is_named_and_what_is_finished_stays(tmp_path):
         spec.write_text(
             f'episodes=500\nrecord_every=10\ntrials=60\nproblems=["{SMALL}"]\n[[learners]]\nname="primal-dual-lsvi"'
         )
-        command = [sys.executable, "-m", "noregret", "sweep", str(spec), "--out", str(runs)]
-        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 1 and "No space left on device" in done.stderr, done.stderr
+        command = ["sweep", str(spec), "--out", str(runs)]
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 1 and "No space left on device" in done.stderr, done.stderr
         assert "finished runs are untouched; start again to go on" in done.stderr and "Traceback" not in done.stderr
         store = Store(runs)
         before = curves(runs)
         assert 5 < len(before) < 60 and all(store.whole(id) for id in store.ids())
         subprocess.run(["mount", "-o", "remount,size=10m", str(disk)], check=True)
-        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0 and "60 of 60 runs are finished" in done.stdout, done.stderr
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0 and "60 of 60 runs are finished" in done.stdout, done.stderr
         after = curves(runs)
         assert after.items() >= before.items()
         sweep(keys(60), Context(Store(tmp_path / "twin"), 2))
@@ -134,9 +136,8 @@ def test_a_read_only_folder_is_refused_in_one_line(tmp_path):
     spec.write_text(f'episodes=500\nproblems=["{SMALL}"]\n[[learners]]\nname="uniform"')
     with small_disk(tmp_path / "disk", "size=1m,ro") as disk:
         for out in (disk / "runs", disk):
-            command = [sys.executable, "-m", "noregret", "sweep", str(spec), "--out", str(out)]
-            done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
-            assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1, done.stderr
+            done = CliRunner().invoke(app, ["sweep", str(spec), "--out", str(out)])
+            assert done.exit_code == 1 and len(done.stderr.strip().splitlines()) == 1, done.stderr
             assert str(out) in done.stderr and "Read-only file system" in done.stderr
 
 
