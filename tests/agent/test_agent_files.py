@@ -90,3 +90,32 @@ def test_a_pipe_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.npz")
     with pytest.raises(FileError, match=r"a\.npz: is not an agent that noregret saved: expected a regular file"):
         nr.Agent.load(tmp_path / "a.npz")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """An agent that found its features itself."""
+    path = tmp_path_factory.mktemp("agents") / "a.npz"
+    nr.Agent(nr.problems.load(PROBLEM), features="auto", outside="widen").learn(5, progress_bar=False).save(path)
+    with np.load(path) as file:
+        return dict(file)
+
+
+def test_a_mind_that_found_its_features_is_read_only_as_it_was_written(tmp_path: Path, found: dict[str, Any]) -> None:
+    """Compiled code relies on what such a mind keeps, so that no edited number may come near it."""
+    assert again(tmp_path / "a.npz", found).episodes == 8
+    meta = json.loads(found["meta"].tobytes())
+    worse = [found | {"meta": np.frombuffer(json.dumps(meta | {"seed": 7}).encode(), dtype=np.uint8)}]
+    worse += [{key: value for key, value in found.items() if key != gone} for gone in found if gone != "meta"]
+    worse += [found | {"more": np.zeros(3)}]
+    for name, array in found.items():
+        if name != "meta" and array.size:
+            edited = array.copy()
+            edited.flat[-1] = not edited.flat[-1] if edited.dtype == bool else 3 if edited.flat[-1] != 3 else 4
+            worse += [found | {name: edited}, found | {name: array[None]}, found | {name: array.astype(np.float16)}]
+    for arrays in worse:
+        with pytest.raises(NoRegretError, match=r"a\.npz: ") as error:
+            again(tmp_path / "a.npz", arrays)
+        assert "\n" not in str(error.value)
+    with pytest.raises(NoRegretError, match="has format 4"):
+        again(tmp_path / "a.npz", found | {"meta": np.frombuffer(b'{"format": 4}', dtype=np.uint8)})

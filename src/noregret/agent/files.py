@@ -1,7 +1,8 @@
 """Agents on disk: one .npz of plain arrays, one of them JSON text; no pickle.
 
 Layout 2 is that of a learner on given features with numbered actions, as version 0.1 wrote it. Layout 3 adds the world's sizes,
-for a mind that found its features itself, and the table of actions, where these are no numbers.
+for a mind that found its features itself, and the table of actions, where these are no numbers. It is sealed by a hash of all
+that is in it: what a mind keeps is of many kinds, and compiled code relies on it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from noregret.gym.world import World
 from noregret.kernels.gram.dense import Sizes, bytes_needed
 from noregret.learners.continuous import FIRST_ROOM
 from noregret.problems.checks import integer, number
-from noregret.store.identity import decode, encode
+from noregret.store.identity import content_hash, decode, encode
 
 #: Of the file's layout; read() refuses others.
 FORMATS = (2, 3)
@@ -115,17 +116,26 @@ def write(path: str | os.PathLike[str], agent: Any) -> None:
     if agent.actions.table is not None:
         arrays["actions"] = agent.actions.table
     arrays |= {f"state.{key}": value for key, value in agent.mind.arrays().items()}
-    save_npz(path, arrays)
+    save_npz(path, arrays if plain else arrays | {"seal": _seal(arrays)})
+
+
+def _seal(arrays: Arrays) -> NDArray[np.uint8]:
+    """A hash of the names and the content of arrays."""
+    return np.frombuffer(bytes.fromhex(content_hash(arrays)), dtype=np.uint8)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """What :func:`write` wrote: the JSON and the arrays, each of the kind it should be."""
     arrays = load_npz(path, "an agent that noregret saved")
+    seal = arrays.pop("seal", None)
+    whole = seal is not None and seal.dtype == np.uint8 and np.array_equal(seal, _seal(arrays))
     with explained(path):
         meta = decode(json.loads(arrays.pop("meta").tobytes().decode()))
         found = meta.get("format")
     if found not in FORMATS:
         raise FileError(f"{path}: has format {found!r}; expected {' or '.join(map(str, FORMATS))}")
+    if found != 2 and not whole:
+        raise FileError(f"{path}: is not an agent that noregret saved: its content is not what was written")
     for name, (_, usual) in ADDED.items():
         meta.setdefault(name, usual)
     missing = [*sorted(META.keys() - meta.keys()), *sorted(ARRAYS - arrays.keys())]
