@@ -35,6 +35,12 @@ GAP = 0.4
 CASES: list[tuple[str, int, dict[str, Any]]] = [
     ("ucrl-opt-lp", 2, {"bonus_scale": 0.05}),
     ("ucrl-opt-lp", 1, {"bonus_scale": 0.02, "replan": "always"}),
+    ("ucrl-opt-lp", 2, {"bonus_scale": 0.02, "share": "transitions"}),
+    ("optcmdp-bonus", 1, {"bonus_scale": 0.003, "share": "transitions"}),
+    ("conrl", 1, {"bonus_scale": 0.01, "share": "all"}),
+    ("dope", 1, {"bonus_scale": 0.002, "share": "transitions"}),
+    ("posterior-sampling", 1, {"share": "transitions"}),
+    ("posterior-sampling", 1, {"share": "all"}),
     ("ucrl-opt-lp", 1, {"preset": "theory"}),
     ("optcmdp-bonus", 2, {"bonus_scale": 0.003}),
     ("optcmdp-bonus", 1, {"preset": "theory"}),
@@ -178,9 +184,9 @@ def test_the_generator_draws_what_it_says() -> None:
 def freeze(learner: Any, problem: TabularCMDP, N: float = 1e12) -> None:
     """Counts that are N times the truth."""
     model = learner._state.model
-    S = problem.n_states
+    S, sums = problem.n_states, learner._state.sums
     model.visits[:] = N
-    model.fit[..., 2], model.fit[..., 3:] = N * problem.r, N * np.moveaxis(problem.g, 0, -1)
+    sums[..., 0], sums[..., 1], sums[..., 2:] = N, N * problem.r, N * np.moveaxis(problem.g, 0, -1)
     model.successors[:] = S
     model.successor[:] = np.arange(S)
     model.times[:] = N * problem.P

@@ -89,6 +89,7 @@ class ReferencePlanning(Tables):
     """Data, schedule and program."""
 
     boxed = False
+    share = "nothing"
 
     def __init__(self, spec: Spec, *, K: int, replan: str, bonus_scale: float = 0.0, p: float = 0.1, **more: Any) -> None:
         super().__init__(spec)
@@ -97,32 +98,39 @@ class ReferencePlanning(Tables):
         self.boxed = more.get("anywhere", self.boxed)
         self.last = np.zeros((self.H, self.S, self.A))  # counts at the last plan
 
-    def pair(self, n: float, p_hat: Array, mean: Array, h: int) -> tuple[Any, Any, Any]:
-        """For a pair tried n times: its worth (J,), lower (S,) and upper (S,)."""
+    def pair(self, n: float, p_hat: Array, mean: Array, times: float) -> tuple[Any, Any, Any]:
+        """For transitions seen n times and means of so many ``times``: worth (J,), lower (S,) and upper (S,)."""
         raise NotImplementedError
-
-    def untried(self, h: int) -> tuple[Any, Any, Any]:
-        """For a pair never tried, n v 1 in place of n and a mean of 0; more where that is optimistic."""
-        worth, *_ = self.pair(1.0, np.zeros(self.S), np.zeros(self.J), h)
-        more = np.array([(1.0 if self.boxed else self.H - h) if self.hopeful(j) else 0.0 for j in range(self.J)])
-        return worth + more, np.zeros(self.S), np.ones(self.S)
 
     def hopeful(self, j: int) -> bool:
         return True
 
-    def program(self) -> Program:
+    def shared(self) -> tuple[Array, Array, Array, Array]:
+        """Visits of transitions, transitions, visits of means, sums: of the step, or of all that learn together."""
         n, by_next, sums = self.counts()
+        together = (self.share != "nothing",) * 2 + (self.share == "all",) * 2
+        found = [
+            np.broadcast_to(array.sum(axis=0), array.shape) if added else array
+            for array, added in zip((n, by_next, n, sums), together, strict=True)
+        ]
+        return found[0], found[1], found[2], found[3]
+
+    def program(self) -> Program:
+        n, by_next, times, sums = self.shared()
         worth, lower = np.zeros((self.H, self.S, self.A, self.J)), np.zeros((self.H, self.S, self.A, self.S))
         upper, ends = lower.copy(), np.zeros((self.H, self.S, self.A), dtype=bool)
         for h, x, a in np.ndindex(self.H, self.S, self.A):
-            if n[h, x, a] == 0:
-                worth[h, x, a], lower[h, x, a], upper[h, x, a] = self.untried(h)
-                ends[h, x, a] = not self.boxed
-            else:
-                visits = n[h, x, a]
-                found = self.pair(visits, by_next[h, x, a] / visits, sums[h, x, a] / visits, h)
-                worth[h, x, a], lower[h, x, a], upper[h, x, a] = found
-        self.last = n
+            seen, means = n[h, x, a], times[h, x, a]
+            found = self.pair(
+                max(seen, 1), by_next[h, x, a] / max(seen, 1), sums[h, x, a] / max(means, 1), max(means, 1)
+            )  # n v 1, as the papers have it
+            worth[h, x, a], lower[h, x, a], upper[h, x, a] = found
+            if means == 0:  # more, where that is optimistic
+                more = 1.0 if self.boxed or seen > 0 else self.H - h
+                worth[h, x, a] += [more if self.hopeful(j) else 0.0 for j in range(self.J)]
+            if seen == 0:
+                lower[h, x, a], upper[h, x, a], ends[h, x, a] = 0.0, 1.0, not self.boxed
+        self.last = times.copy()
         return Program(worth, lower, upper, ends, self.spec)
 
     def wants(self) -> str:
@@ -131,7 +139,7 @@ class ReferencePlanning(Tables):
         if self.replan == "always" or (played == 0 and self.replan != "rounds"):
             return "plan"
         if self.replan == "doubling":
-            n = self.counts()[0]
+            n = self.shared()[2]
             return "plan" if ((n >= np.maximum(2 * self.last, 1)) & (n > self.last)).any() else "stand"
         if self.replan == "epochs":
             length = math.ceil((self.K * self.H) ** (1 / 3) / self.H)
@@ -151,42 +159,42 @@ class ReferencePlanning(Tables):
 class UCRLOptLP(ReferencePlanning):
     boxed = True
 
-    def pair(self, n, p_hat, mean, h):  # type: ignore[no-untyped-def]
+    def pair(self, n, p_hat, mean, times):  # type: ignore[no-untyped-def]
         L_p, L_l = self.logs()
-        return mean + self.scale * np.sqrt(L_l / n), *self.box(p_hat, np.array([radius(p, n, L_p) for p in p_hat]))
+        return mean + self.scale * np.sqrt(L_l / times), *self.box(p_hat, np.array([radius(p, n, L_p) for p in p_hat]))
 
 
 class OptCMDPBonus(ReferencePlanning):
-    def pair(self, n, p_hat, mean, h):  # type: ignore[no-untyped-def]
+    def pair(self, n, p_hat, mean, times):  # type: ignore[no-untyped-def]
         L_p, L_l = self.logs()
-        bonus = np.sqrt(L_l / n) + self.H * sum(radius(p, n, L_p) for p in p_hat)
+        bonus = np.sqrt(L_l / times) + self.H * sum(radius(p, n, L_p) for p in p_hat)
         return mean + self.scale * bonus, p_hat, p_hat
 
 
 class UCCFH(ReferencePlanning):
     boxed = True
 
-    def pair(self, n, p_hat, mean, h):  # type: ignore[no-untyped-def]
+    def pair(self, n, p_hat, mean, times):  # type: ignore[no-untyped-def]
         plans = self.S * self.A * self.H * np.log2(2 * self.K)
         L = np.log(4 / (self.p / (2 * self.S * plans)))
         rho = np.full(self.S, np.sqrt(L / (2 * n)))
         if n > 1:
             rho = np.minimum(rho, np.sqrt(2 * p_hat * (1 - p_hat) * L / n) + 7 * L / (3 * (n - 1)))
-        return mean + self.scale * np.sqrt(L / (2 * n)), *self.box(p_hat, rho)
+        return mean + self.scale * np.sqrt(L / (2 * times)), *self.box(p_hat, rho)
 
 
 class ConRL(ReferencePlanning):
-    def pair(self, n, p_hat, mean, h):  # type: ignore[no-untyped-def]
-        bonus = self.H * np.sqrt(2 * np.log(8 * self.S * self.A * self.H * (self.m + 1) * self.K**2 / self.p) / n)
+    def pair(self, n, p_hat, mean, times):  # type: ignore[no-untyped-def]
+        bonus = self.H * np.sqrt(2 * np.log(8 * self.S * self.A * self.H * (self.m + 1) * self.K**2 / self.p) / times)
         return mean + self.scale * bonus, p_hat, p_hat
 
 
 class CMDPRL(ReferencePlanning):
     boxed = True
 
-    def pair(self, n, p_hat, mean, h):  # type: ignore[no-untyped-def]
-        rho = np.sqrt(np.log(self.S * self.A * self.H * self.K * self.H / self.p) / n)
-        return mean + self.scale * rho, *self.box(p_hat, np.full(self.S, rho))
+    def pair(self, n, p_hat, mean, times):  # type: ignore[no-untyped-def]
+        L = np.log(self.S * self.A * self.H * self.K * self.H / self.p)
+        return mean + self.scale * np.sqrt(L / times), *self.box(p_hat, np.full(self.S, np.sqrt(L / n)))
 
 
 class Pessimistic(ReferencePlanning):
@@ -199,9 +207,9 @@ class Pessimistic(ReferencePlanning):
 class CUCRL(Pessimistic):
     boxed = True
 
-    def pair(self, n, p_hat, mean, h):  # type: ignore[no-untyped-def]
+    def pair(self, n, p_hat, mean, times):  # type: ignore[no-untyped-def]
         L = np.log(self.S * self.A * self.H * (1 + self.m) * np.pi**2 * self.K**2 / (3 * self.p))
-        bonus = self.scale * np.sqrt(L / (2 * n))
+        bonus = self.scale * np.sqrt(L / (2 * times))
         return mean + bonus * np.array([1, *[-1] * self.m]), p_hat, p_hat
 
 
@@ -210,9 +218,9 @@ class DOPE(Pessimistic):
     C_r: float
     C_g: float
 
-    def pair(self, n, p_hat, mean, h):  # type: ignore[no-untyped-def]
+    def pair(self, n, p_hat, mean, times):  # type: ignore[no-untyped-def]
         rho = np.array([radius(p, n, np.log(2 * self.S * self.A * self.H * self.K / self.p)) for p in p_hat])
-        means = np.sqrt(self.logs()[1] / n)
+        means = np.sqrt(self.logs()[1] / times)
         worth = mean + self.scale * np.array([means + self.C_r * rho.sum(), -means - self.C_g * rho.sum()])
         return worth, *self.box(p_hat, rho)
 
@@ -221,8 +229,8 @@ class OptPessLP(Pessimistic):
     C_r: float
     C_g: float
 
-    def pair(self, n, p_hat, mean, h):  # type: ignore[no-untyped-def]
-        beta = np.sqrt(np.log(16 * self.S**2 * self.A * self.H * self.K / self.p) / n)
+    def pair(self, n, p_hat, mean, times):  # type: ignore[no-untyped-def]
+        beta = np.sqrt(np.log(16 * self.S**2 * self.A * self.H * self.K / self.p) / times)
         return mean + self.scale * beta * np.array([self.C_r, -self.C_g]), p_hat, p_hat
 
     def certain(self, program: Program, gap: float) -> bool:
@@ -272,14 +280,15 @@ class PosteriorSampling(ReferencePlanning):
     uniforms: tuple[float, float]
 
     def program(self) -> Program:
-        n, by_next, sums = self.counts()
+        _, by_next, times, sums = self.shared()
         draws = Draws(*self.uniforms)
         p = np.zeros((self.H, self.S, self.A, self.S))
-        for pair in np.ndindex(self.H, self.S, self.A):
-            drawn = np.array([draws.gamma(self.prior + times) for times in by_next[pair]])
+        for pair in np.ndindex(self.H if self.share == "nothing" else 1, self.S, self.A):
+            drawn = np.array([draws.gamma(self.prior + seen) for seen in by_next[pair]])
             p[pair] = drawn / drawn.sum()
+        p[1:] = p[1:] if self.share == "nothing" else p[0]
         worth = np.zeros((self.H, self.S, self.A, self.J))
         for pair in np.ndindex(self.H, self.S, self.A):
-            worth[pair] = sums[pair] / n[pair] if n[pair] else [draws.uniform() for _ in range(self.J)]
-        self.last = n
+            worth[pair] = sums[pair] / times[pair] if times[pair] else [draws.uniform() for _ in range(self.J)]
+        self.last = times.copy()
         return Program(worth, p, p, np.zeros((self.H, self.S, self.A), dtype=bool), self.spec)

@@ -12,6 +12,9 @@ Its numbers local, spread, scale and L (the logarithm in ρ) are what a paper is
 box, ``top`` is 1 and the pair may lead anywhere. Where it is p̂ alone, ``top`` is H−h+1 and the episode ends there. Without
 this an untried pair would be believed to be worth nothing as soon as a bonus is scaled down.
 
+The papers have a model for each step. With ``share`` "transitions" all steps have one p̂, with "all" also one r̂ and ĝ: for
+worlds whose laws do not change with the step, and H times the data.
+
 ``replan`` says when the program is solved: before every episode ("always"), when some n(h,x,a) has doubled since the last
 plan ("doubling"), or by the paper's own schedule ("epochs" of fixed length, "rounds" that begin with a safe episode). Between
 two plans the policy stands. A plan takes 0.13 ms on job scheduling (HiGHS: 580 ms for the program as the papers print it), an
@@ -47,6 +50,9 @@ from noregret.problems.checks import policy_table
 REPLAN = ("always", "doubling", "epochs", "rounds")
 ALWAYS, DOUBLING, EPOCHS, ROUNDS = range(4)
 
+#: What the steps learn together: transitions that do not change with the step, or these and reward and utilities.
+SHARE = ("nothing", "transitions", "all")
+
 #: Intervals of a transition probability: empirical Bernstein, Hoeffding, and the smaller of both as UC-CFH has them.
 BERNSTEIN, HOEFFDING, SMALLER = range(3)
 
@@ -73,7 +79,7 @@ class PlanRule(NamedTuple):
 
 
 class PlanState(NamedTuple):
-    """What the next episode needs. J = 1 + m objectives, G = H, or 1 when steps share what they learn."""
+    """What the next episode needs. J = 1 + m objectives; ``model`` is of transitions only."""
 
     model: OneHotGram
     rows: Rows
@@ -81,7 +87,8 @@ class PlanState(NamedTuple):
     policy: Array  # (H,S,A)
     Y: Array  # (m,) the prices of the last program that was met
     prices: Array  # (m,)
-    counted: Array  # (G,S,A) visits at the last plan
+    sums: Array  # (F,S,A,1+J) visits, and sums of reward and utilities; F = H, or 1 when steps share these too
+    counted: Array  # (F,S,A) visits at the last plan
     tally: NDArray[np.int64]  # (8,)
     safe: Array  # (H,S,A), or (0,0,0)
     b: Array  # (m,)
@@ -142,27 +149,27 @@ def set_row(model: Any, rows: Any, rule: Any, pair: Any) -> Any:
 
 
 @jit
-def refresh(model: Any, rows: Any, rule: Any) -> None:
+def refresh(model: Any, sums: Any, rows: Any, rule: Any) -> None:
     """Make the rows of the program from the data.
 
     Args:
-        model: the data.
+        model: the transitions.
+        sums: visits and sums of reward and utilities.
         rows: the program's, changed in place.
         rule: the learner's numbers.
     """
     H, S, A, J = rows.worth.shape
     for h in range(H):
-        g = row(model.visits, h)
+        g, f = row(model.visits, h), row(sums, h)
         for s in range(S):
             for a in range(A):
-                n, total = max(model.visits[g, s, a], 1.0), set_row(model, rows, rule, (g, s, a))
-                untried = rule.top[h] if model.visits[g, s, a] == 0.0 else 0.0
+                n, total = sums[f, s, a, 0], set_row(model, rows, rule, (g, s, a))
+                more = 0.0
+                if n == 0.0:
+                    n, more = 1.0, 1.0 if rule.boxed or model.visits[g, s, a] > 0.0 else rule.top[h]
                 for j in range(J):
                     rows.worth[h, s, a, j] = (
-                        model.fit[g, s, a, 2 + j] / n
-                        + rule.local[j] / np.sqrt(n)
-                        + rule.spread[j] * total
-                        + rule.hope[j] * untried
+                        sums[f, s, a, 1 + j] / n + rule.local[j] / np.sqrt(n) + rule.spread[j] * total + rule.hope[j] * more
                     )
 
 
@@ -220,23 +227,50 @@ def solve_program(rows: Any, basis: Any, world: Any, plan: Any, tally: Any, marg
 def plan(state: Any) -> None:
     """Solve the program if a plan is wanted; else play the safe policy if that is, else the policy stands."""
     if state.tally[WANTED] == 1:
-        refresh(state.model, state.rows, state.rule)
-        put(state.counted, state.model.visits)
+        refresh(state.model, state.sums, state.rows, state.rule)
         world, own = (state.start, state.b, state.available), (state.policy, state.safe, state.Y, state.prices)
         solve_program(state.rows, state.basis, world, own, state.tally, state.rule.margin)
+        note_counts(state.counted, state.sums)
     elif state.tally[SAFE] == 1:
         put(state.policy, state.safe)
 
 
 @jit
-def schedule(tally: Any, rule: Any, visits: Any, counted: Any, states: Any, actions: Any) -> None:
+def note_counts(counted: Any, sums: Any) -> None:
+    """Keep the visits of a plan."""
+    F, S, A = counted.shape
+    for f in range(F):
+        for s in range(S):
+            for a in range(A):
+                counted[f, s, a] = sums[f, s, a, 0]
+
+
+@jit
+def take_in(sums: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Count visits, and sum up reward and utilities.
+
+    Args:
+        sums: (F,S,A,1+J) changed in place.
+        states: (H+1,) the states visited.
+        actions: (H,) the actions taken.
+        observed: (H,J) the reward and the utilities of each step.
+    """
+    for h in range(len(actions)):
+        at = sums[row(sums, h), states[h], actions[h]]
+        at[0] += 1.0
+        for j in range(observed.shape[1]):
+            at[1 + j] += observed[h, j]
+
+
+@jit
+def schedule(tally: Any, rule: Any, sums: Any, counted: Any, states: Any, actions: Any) -> None:
     """Count the episode, and say whether a plan is wanted before the next one, or the safe policy.
 
     Args:
         tally: (8,) the learner's, changed in place.
         rule: its numbers.
-        visits: (G,S,A) how often each pair was tried.
-        counted: (G,S,A) the same at the last plan.
+        sums: (F,S,A,1+J), with how often each pair was tried.
+        counted: (F,S,A) the same at the last plan.
         states: (H+1,) the states visited.
         actions: (H,) the actions taken.
     """
@@ -248,8 +282,8 @@ def schedule(tally: Any, rule: Any, visits: Any, counted: Any, states: Any, acti
         tally[WANTED] = 1
     elif rule.replan == DOUBLING:
         for h in range(len(actions)):
-            g, s, a = row(visits, h), states[h], actions[h]
-            if visits[g, s, a] >= max(2.0 * counted[g, s, a], 1.0):
+            f, s, a = row(sums, h), states[h], actions[h]
+            if sums[f, s, a, 0] >= max(2.0 * counted[f, s, a], 1.0):
                 tally[WANTED] = 1
     elif rule.replan == EPOCHS:
         tally[WANTED] = 1 if tally[PLAYED] % rule.length == 0 else 0
@@ -272,7 +306,8 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
         observed: (H,1+m) the reward and the utilities of each step.
     """
     learn(state.model, states, actions, observed)
-    schedule(state.tally, state.rule, state.model.visits, state.counted, states, actions)
+    take_in(state.sums, states, actions, observed)
+    schedule(state.tally, state.rule, state.sums, state.counted, states, actions)
 
 
 class PlanningLearner(TabularLearner):
@@ -281,7 +316,7 @@ class PlanningLearner(TabularLearner):
     #: When to plan: by the paper, and in ``practical``.
     replans: ClassVar[tuple[str, str]] = ("always", "doubling")
     boxed: ClassVar[bool] = False  # whether the model is a box
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "replan", "p")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "replan", "share", "p")
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         """The fields of :class:`PlanRule` that are not the same for all."""
@@ -304,11 +339,13 @@ class PlanningLearner(TabularLearner):
         begins_safe = rule.first > 0 or replan == "rounds"
         tally[SAFE if begins_safe else WANTED] = 1
         uniform = spec.available / spec.available.sum(axis=2, keepdims=True)
-        model = empirical_model(H, S, A, 1 + m)
+        share = choices.word("share", "nothing", SHARE, "each step learns for itself, as printed")
+        G, F = 1 if share != "nothing" else H, 1 if share == "all" else H
         return PlanState(
-            model=model, rows=new_rows(H, S, A, 1 + m), basis=new_basis(H, S, A, m),
+            model=empirical_model(H, S, A, 1 + m, shared=G == 1), rows=new_rows(H, S, A, 1 + m, shared=G == 1),
+            basis=new_basis(H, S, A, m), sums=np.zeros((F, S, A, 2 + m)), counted=np.zeros((F, S, A)),
             policy=safe.copy() if begins_safe else uniform, Y=np.zeros(m), prices=np.zeros(m),
-            counted=np.zeros_like(model.visits), tally=tally, safe=safe, b=spec.thresholds.copy(), start=spec.start.copy(),
+            tally=tally, safe=safe, b=spec.thresholds.copy(), start=spec.start.copy(),
             available=spec.available.copy(), rule=rule,
         )  # fmt: skip
 

@@ -34,13 +34,22 @@ from numpy.typing import NDArray
 
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.draws import dirichlet, seed, uniform
-from noregret.kernels.flat import put, row
+from noregret.kernels.flat import row
 from noregret.kernels.gram.base import learn
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.jit import jit
 from noregret.kernels.programs import Basis, Rows
 from noregret.learners.choices import Choices
-from noregret.learners.planning import WANTED, PlanningLearner, PlanRule, refresh, schedule, solve_program
+from noregret.learners.planning import (
+    WANTED,
+    PlanningLearner,
+    PlanRule,
+    note_counts,
+    refresh,
+    schedule,
+    solve_program,
+    take_in,
+)
 from noregret.learners.registry import register
 from noregret.problems.base import Array, Spec
 
@@ -54,7 +63,8 @@ class PosteriorState(NamedTuple):
     policy: Array  # (H,S,A)
     Y: Array  # (m,)
     prices: Array  # (m,)
-    counted: Array  # (G,S,A)
+    sums: Array  # (F,S,A,1+J)
+    counted: Array  # (F,S,A)
     tally: NDArray[np.int64]  # (8,)
     safe: Array  # (0,0,0)
     b: Array  # (m,)
@@ -67,11 +77,12 @@ class PosteriorState(NamedTuple):
 
 
 @jit
-def draw(visits: Any, rows: Any, prior: float, stream: Any) -> None:
+def draw(visits: Any, sums: Any, rows: Any, prior: float, stream: Any) -> None:
     """Put a drawn model in the place of the estimated one.
 
     Args:
         visits: (G,S,A) how often each pair was tried.
+        sums: (F,S,A,1+J) visits, and sums of reward and utilities.
         rows: the program's, with the estimates.
         prior: κ.
         stream: where random numbers come from.
@@ -87,7 +98,7 @@ def draw(visits: Any, rows: Any, prior: float, stream: Any) -> None:
     for h in range(len(worth)):
         for s in range(S):
             for a in range(A):
-                if visits[row(visits, h), s, a] == 0.0:
+                if sums[row(sums, h), s, a, 0] == 0.0:
                     for j in range(worth.shape[3]):
                         worth[h, s, a, j] = uniform(stream)
 
@@ -95,12 +106,12 @@ def draw(visits: Any, rows: Any, prior: float, stream: Any) -> None:
 def plan(state: Any) -> None:
     """Draw a model and solve its program if a plan is wanted; else the policy stands."""
     if state.tally[WANTED] == 1:
-        refresh(state.model, state.rows, state.rule)
+        refresh(state.model, state.sums, state.rows, state.rule)
         seed(state.stream, state.uniforms[0], state.uniforms[1])
-        draw(state.model.visits, state.rows, state.prior, state.stream)
-        put(state.counted, state.model.visits)
+        draw(state.model.visits, state.sums, state.rows, state.prior, state.stream)
         world, own = (state.start, state.b, state.available), (state.policy, state.safe, state.Y, state.prices)
         solve_program(state.rows, state.basis, world, own, state.tally, state.rule.margin)
+        note_counts(state.counted, state.sums)
 
 
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
@@ -113,7 +124,8 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
         observed: (H,1+m) the reward and the utilities of each step.
     """
     learn(state.model, states, actions, observed)
-    schedule(state.tally, state.rule, state.model.visits, state.counted, states, actions)
+    take_in(state.sums, states, actions, observed)
+    schedule(state.tally, state.rule, state.sums, state.counted, states, actions)
 
 
 @register
@@ -125,7 +137,7 @@ class PosteriorSampling(PlanningLearner):
         "posterior sampling for CMDPs: transitions drawn from a Dirichlet belief, the optimum of the draw by LP"
     )
     promise: ClassVar[tuple[str, str]] = ("√K (Bayesian)", "√K (Bayesian)")
-    parameters: ClassVar[tuple[str, ...]] = ("prior", "replan")
+    parameters: ClassVar[tuple[str, ...]] = ("prior", "replan", "share")
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         choices.number("prior", (1.0, "the uniform prior"), (0.1, "tuned"), above=0.0)
