@@ -114,6 +114,36 @@ def test_episodes_in_flight_at_once_and_told_in_any_order(kind):
     flown(a, "next")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_whole_episodes_from_a_log_are_learned_as_if_they_were_played(kind):
+    whole, told = agent(kind), agent(kind)
+    log = []
+    take = whole._take
+    whole._take = lambda number, played: (log.append(played), take(number, played))[1]
+    whole.learn(12, progress_bar=False)
+    for p in log:
+        told.tell_episode(p.observations, p.actions, p.rewards, p.values, terminated=p.terminated, masks=p.masks[:-1])
+    same(whole, told)
+    same(whole.learn(2, progress_bar=False), told.learn(2, progress_bar=False))
+    x, a, r = [[0.0]] * 3, [0, 1], [0.0, 0.0]
+    for make, text in (
+        (lambda: told.tell_episode(x, [0, 3], r, r), "step 1: action is 3; expected one of the 3 actions"),
+        (lambda: told.tell_episode(x, [], [], []), "actions has 0 entries; expected 1 to the horizon 12"),
+        (lambda: told.tell_episode(x, [0] * 13, r, r), "actions has 13 entries; expected 1 to the horizon 12"),
+        (lambda: told.tell_episode(x[:2], a, r, r), "observations has 2 entries; expected 3 for 2 actions"),
+        (lambda: told.tell_episode(x, a, [0.0], r), "rewards has 1 entries; expected 2"),
+        (lambda: told.tell_episode(x, a, r, [r, r, r]), "values has 6 entries; expected 2"),
+        (lambda: told.tell_episode(x, a, [0.0, np.nan], r), "step 1: reward is nan"),
+        (
+            lambda: told.tell_episode(x, a, r, r, masks=[[1, 1, 1], [1, 0, 1]]),
+            "step 1: action is 1; expected one that its mask",
+        ),
+    ):
+        with pytest.raises(nr.NoRegretError) as caught:
+            make()
+        assert text in str(caught.value) and told.episodes == 14
+
+
 def test_actions_of_different_episodes_are_drawn_from_different_numbers():
     a = agent("found")
     first = [a.act([0.0], name) for name in range(60)]

@@ -5,8 +5,8 @@
     agent.tell(reward, cost, observation, terminated=False, truncated=False, episode="truck 7")
 
 An episode begins with the first ``act`` of its name and ends when ``tell`` says so, or after H steps. It is learned from at its
-end. Results may be told after every action, or late, or all at once. Episodes that come one after the other are those of
-``learn``, bit for bit, if the environment is reset with ``agent.env_seed``.
+end. Results may be told after every action, or late, or all at once; ``tell_episode`` takes whole episodes from elsewhere.
+Episodes that come one after the other are those of ``learn``, bit for bit, if the environment is reset with ``agent.env_seed``.
 """
 
 from __future__ import annotations
@@ -140,6 +140,54 @@ class Flights:
             return None
         del self._flights[episode]
         trace.see(last, None)
+        return self._take(trace.number, trace.played(bool(terminated)))
+
+    def tell_episode(
+        self,
+        observations: Any,
+        actions: Any,
+        rewards: ArrayLike,
+        values: ArrayLike,
+        *,
+        terminated: bool = False,
+        masks: Any = None,
+    ) -> Record:
+        """Tell a whole episode that the agent was not asked for, such as one from a log.
+
+        Args:
+            observations: L+1 of them, the last one after the last action.
+            actions: L of them, as the environment takes them.
+            rewards: (L,) raw.
+            values: (L,m) raw utilities or costs, or (L,) where m = 1.
+            terminated: whether the world ended the episode.
+            masks: L masks, which actions could be taken; None for all.
+
+        Raises:
+            InputError: there are more steps than the horizon has, or a part cannot be used; the message names the step.
+        """
+        L, H, m = len(actions), self.objectives.horizon, len(self.objectives.limits)
+        given, earned = np.asarray(values, dtype=np.float64), np.asarray(rewards, dtype=np.float64)
+        if not 1 <= L <= H:
+            raise InputError(f"actions has {L} entries; expected 1 to the horizon {H}")
+        for name, n, wanted in (
+            ("observations", len(observations), L + 1), ("rewards", earned.size, L), ("values", given.size, L * m),
+            ("masks", L if masks is None else len(masks), L),
+        ):  # fmt: skip
+            if n != wanted:
+                raise InputError(f"{name} has {n} entries; expected {wanted} for {L} actions")
+        self._check_room(1 + len(self._flights))
+        trace = Trace(self._next, np.zeros(0))
+        for h, (action, reward, row) in enumerate(zip(actions, earned.ravel(), given.reshape(L, m), strict=True)):
+            mask = None if masks is None else self.actions.mask(masks[h], h)
+            trace.see(self.see(h, observations[h]), mask)
+            trace.actions.append(self.actions.number(action, h))
+            if mask is not None and not mask[trace.actions[h]]:
+                raise InputError(f"step {h}: action is {shown(action)}; expected one that its mask allows")
+            number, checked = self.objectives.check(h, reward, row)
+            trace.rewards.append(number)
+            trace.values.append(checked)
+        trace.see(self.see(L, observations[L]), None)
+        ready(self.mind)
         return self._take(trace.number, trace.played(bool(terminated)))
 
     def drop(self, episode: Hashable = None) -> None:

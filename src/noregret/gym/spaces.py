@@ -195,6 +195,23 @@ class Actions:
         """Give an action as the environment takes it."""
         return action + self.first if self.table is None else self.table[action].copy()
 
+    def number(self, action: Any, step: int) -> int:
+        """Give the number 0..n-1 of an action of the environment.
+
+        Raises:
+            InputError: it is none of the actions; the message names the step.
+        """
+        taken = np.asarray(action)
+        if self.table is None:
+            fits = taken.size == 1 and taken.dtype.kind in "iu" and 0 <= int(taken.item()) - self.first < self.n
+            found = [int(taken.item()) - self.first] if fits else []
+        else:
+            same = taken.shape == self.table.shape[1:] and taken.dtype.kind in "biuf"
+            found = np.flatnonzero((self.table == taken).reshape(self.n, -1).all(axis=1)).tolist() if same else []
+        if not found:
+            raise InputError(f"step {step}: action is {shown(action)}; expected one of the {self.n} actions of the agent")
+        return int(found[0])
+
     def mask(self, given: Any, step: int) -> Mask | None:
         """Read an action mask: which of the actions can be taken; None for all.
 
