@@ -256,13 +256,17 @@ def test_no_more_is_learned_than_memory_was_bounded_for():
     assert a.summary().count("GB") == 1 and "until" not in a.summary()
 
 
-def test_without_an_end_the_bound_is_said_to_hold_until_an_episode(tmp_path):
-    a = learned(1023)
-    assert "GB until episode 1024" in a.summary() and a.learner.memory_bound() == agent(episodes=1024).learner.memory_bound()
+def test_a_bound_on_states_bounds_memory_for_ever_and_else_it_is_said_until_when(tmp_path):
+    forever = learned(3)
+    assert " GB\n" in forever.summary() and "of at most 3000 for all steps" in forever.summary()
+    assert forever.learner.memory_bound() == agent(episodes=10**6).learner.memory_bound()
+    a = learned(1023, share="nothing")
+    bound = agent(episodes=1024, share="nothing").learner.memory_bound()
+    assert "GB until episode 1024" in a.summary() and a.learner.memory_bound() == bound
     a.learn(2, progress_bar=False).save(tmp_path / "a.npz")
     for other in (a, nr.Agent.load(tmp_path / "a.npz")):
         assert "GB until episode 2048" in other.summary()
-        assert other.learner.memory_bound() == agent(episodes=2048).learner.memory_bound()
+        assert other.learner.memory_bound() == agent(episodes=2048, share="nothing").learner.memory_bound()
 
 
 def test_limits_out_of_reach_are_refused_and_those_at_the_edge_are_not():
@@ -327,8 +331,8 @@ def test_little_data_and_values_that_hardly_vary_are_not_called_poor_features():
     assert "exact" in learned(200, lake, **options).adequacy(100).verdict
     exact = Lifted(lambda x: np.eye(16)[x.ravel()], n_actions=4, width=16, bound=1.0)
     report = learned(200, lake, features=exact, **options).adequacy(100)
-    assert "adequate" in report.verdict and report.large_bonus < 0.3 and 0.0 < report.ended < 1.0
+    assert "poor" not in report.verdict and report.large_bonus < 0.3 and 0.0 < report.ended < 1.0
     assert "Too little data" in learned(2, lake, features=exact, **options).adequacy(100).verdict
     flat = Lifted(lambda x: np.ones((len(x), 1)), n_actions=4, width=1, bound=1.0)  # never finds the reward
-    report = learned(200, lake, features=flat, **options).adequacy(100)
+    report = learned(200, lake, features=flat, **(options | {"share": "nothing"})).adequacy(100)
     assert "Nothing to judge by" in report.verdict and report.spread.max() < 0.01

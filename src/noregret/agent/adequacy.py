@@ -31,6 +31,8 @@ from noregret.problems.base import Array
 
 #: A bonus above this share of the cap is large; more than this share of such visits is too little data.
 LARGE, MANY = 0.1, 0.3
+#: Where steps share, bonuses are small against H: there a norm above this is large, that of features seen fewer than 4 times.
+NEW = 0.5
 #: More of the residuals than this explained by the state, and more of a step's worth: the features are too poor.
 POOR, SMALL = 0.15, 0.01
 #: Terms of the series that undoes the ridge; what is left of it after n visits to a one-hot state is (λ/(n+λ))^(1+TERMS).
@@ -109,7 +111,7 @@ def assess(learner: ContinuousLearner, episodes: list[Episode]) -> Adequacy:
         x = np.array([np.ravel(e.observations[h]) for e in there], dtype=np.float64)
         x = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)
         norms = np.array([_norm(view.inverse_of(h), e, h, learner) for e in there])
-        known = view.bonus[h, 0] * norms <= LARGE * learner.cap[h]
+        known = norms <= NEW if learner.shares else view.bonus[h, 0] * norms <= LARGE * learner.cap[h]
         large, squares, total = large + int((~known).sum()), squares + (errors**2).sum(axis=0), total + len(there)
         for a in np.unique(actions):
             group = np.flatnonzero(known & (actions == a))

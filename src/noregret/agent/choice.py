@@ -102,6 +102,18 @@ def find_mind(name: str, spec: WorldSpec, seed: int, options: dict[str, Any]) ->
     return MINDS[name](spec, seed, **given)
 
 
+def usual(env: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a learner on given features is asked for where nothing else is: steps share, but for the paper's own presets.
+
+    Args:
+        env: the environment; problems of noregret say themselves what their steps share.
+        options: what was given of ``preset``, ``slater_gap`` and parameters.
+    """
+    preset = options.get("preset", "practical")
+    share = {} if is_problem(env) or preset not in ("practical", "simple") else {"share": "all"}
+    return {"preset": preset, "slater_gap": None, **share}
+
+
 def regression(
     name: str | None, objectives: Objectives, features: Any, total: int | None, ranges: Ranges, options: dict[str, Any]
 ) -> Regression:

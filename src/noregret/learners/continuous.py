@@ -67,6 +67,15 @@ STATES = 3000
 #: How far a Y may move before a new plan, as a share of 0.1 + Y, where steps share and no ``dual_tol`` is given.
 DUAL_SHARE = 0.05
 
+#: The ``practical`` constants of steps that share, chosen on MountainCar and CartPole with Fourier features.
+SHARED: dict[str, tuple[Any, str]] = {
+    "bonus": ("constant", "one regression has seen much; what is unknown is worth looking at, not the cap"),
+    "beta": (0.3, "bonus_scale·0.3, chosen"),
+    "lam": (0.01, "chosen: features are never exact, and a smaller ridge believes what they say between states"),
+    "dual_estimate": ("observed", "features are never exact, and what was played is"),
+    "eta": (0.2, "divided by √k"),
+}
+
 #: The key of an early end, which is that of no state.
 END = bytes(16)
 
@@ -85,7 +94,7 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
     Beside the constants it takes ``share``, "auto", "nothing" or "all"; ``replan``, "always" or "doubling" (by default where
     steps share); ``dual_tol``, how far a Y_i may move before a new plan, with "doubling"; ``merge_tol``: next states whose
     features differ by at most this share a place (0 for equal ones only); ``states``, how many next states are kept at most (a
-    step, or in all where steps share), with ``merge_tol`` doubled when there are more; and ``cache``, "float64" or "float32",
+    step, or in all where steps share), with ``merge_tol`` widened when there are more; and ``cache``, "float64" or "float32",
     how next states are kept.
     """
 
@@ -149,6 +158,21 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
     def _sizes(self) -> Sizes:
         f, spec = self.map, self.spec
         return Sizes(spec.horizon, spec.n_actions, self.J, spec.n_constraints, f.rows, f.blocks, f.width)
+
+    def _constants(self, K: int) -> tuple[Constants, dict[str, str]]:
+        if not self.shares or self.preset != "practical" or self._given.get("bonus") not in (None, "constant"):
+            return super()._constants(K)
+        given = {key: value for key, value in self._given.items() if value is not None or key == "slater_gap"}
+        own = {key: value for key, (value, _) in SHARED.items()}
+        own["beta"] *= number("bonus_scale", given.get("bonus_scale", 1.0), 0.0)
+        if given.get("dual_estimate", "observed") not in ("observed", "corrected"):
+            del own["eta"]
+        self._given = own | given
+        try:
+            chosen, why = super()._constants(K)
+        finally:
+            self._given = given
+        return chosen, why | {key: SHARED[key][1] for key in own if key not in given}
 
     def _choose_constants(self, K: int) -> None:
         """The preset's numbers for K episodes; λ, once in Λ, stays."""

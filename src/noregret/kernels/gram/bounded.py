@@ -7,9 +7,9 @@ truncation, soft-max and V_j, and adds V·M, (J×N)(N×B·p), to the target of t
 
 Steps that share what they learn have one Λ and one cache, of all next states seen, the one after the last step among them.
 
-A next state within ``tolerance`` of one that is kept shares its place. When all N places are taken the tolerance is doubled and
-the places are merged again (:func:`coarsen`): M is added up, and what one place stands for lies within twice the tolerance. So
-neither memory nor the time of an episode grows for ever.
+A next state within ``tolerance`` of one that is kept shares its place. When all N places are taken the tolerance grows by half
+and the places are merged again (:func:`coarsen`): M is added up, and what one place stands for lies within three tolerances. So
+neither memory nor the time of an episode grows for ever. (Twice the tolerance would leave a twentieth of the places in R^4.)
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 FIRST_TOLERANCE = 0.01
 #: Merging ends when at most this share of the places is taken.
 FREE_AGAIN = 0.6
+#: How much the tolerance grows when all places are taken.
+COARSER = 1.5
 
 
 class BoundedGram(NamedTuple):
@@ -216,10 +218,10 @@ def coarsen(gram: BoundedGram, g: int) -> None:
 
 
 def make_room(gram: BoundedGram) -> None:
-    """Double the tolerance until merging leaves room in every cache; a state and its stand-in part by all tolerances so far."""
+    """Widen the tolerance until merging leaves room in every cache; a state and its stand-in part by all tolerances so far."""
     enough = FREE_AGAIN * gram.M.shape[1]
     while gram.counts.max() > enough:
-        gram.tolerance[0] = 2.0 * gram.tolerance[0] or FIRST_TOLERANCE
+        gram.tolerance[0] = COARSER * gram.tolerance[0] or FIRST_TOLERANCE
         gram.tolerance[1] += gram.tolerance[0]
         for g in range(len(gram.counts)):
             coarsen(gram, g)
