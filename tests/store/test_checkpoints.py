@@ -85,7 +85,9 @@ TOLD = {name: {"params": {"safe_policy": "safest"}} for name in OURS if "safe_po
 CASES = [(name, SMALL, TOLD.get(name, {})) for name in OURS]
 CASES += [("primal-dual-lsvi", TABLE, {"params": {"zeta": 0.01}})]
 CASES += [("growing", SMALL, {}), ("optimal", SMALL, {})]
-CASES += [("primal-dual-lsvi", "linear-continuous:H=3", {"params": more}) for more in ({}, {"replan": "doubling"})]
+#: On vectors 3 is the meaning of a run whose every plan is evaluated.
+VECTORS = {"problem": "linear-continuous:H=3", "meaning": 3}
+CASES += [("primal-dual-lsvi", VECTORS["problem"], {"params": more, "meaning": 3}) for more in ({}, {"replan": "doubling"})]
 
 
 @pytest.mark.parametrize(("learner", "problem", "more"), CASES)
@@ -117,7 +119,7 @@ def test_a_learner_with_a_cache_appends_to_its_checkpoints(store):
 
 
 def test_a_learner_of_any_states_appends_its_features(store):
-    given = key(problem="linear-continuous:H=3", record_every=100)
+    given = key(**VECTORS, record_every=100)
     for _ in range(3):
         execute(given, store, Settings(block_size=90, stop=StopAfter(0), checkpoint_seconds=0.0))
     k, arrays, meta = Checkpoints(store.work(given.id)).load()
