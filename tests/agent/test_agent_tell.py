@@ -144,6 +144,15 @@ def test_whole_episodes_from_a_log_are_learned_as_if_they_were_played(kind):
         assert text in str(caught.value) and told.episodes == 14
 
 
+def test_given_features_learn_in_environments_side_by_side():
+    one = agent("given").learn(8, progress_bar=False)
+    alone = nr.Agent(gymnasium.vector.SyncVectorEnv([Cart]), limit=6.0, horizon=H, seed=3, **KINDS["given"])
+    same(one, alone.learn(8, progress_bar=False))
+    many = nr.Agent(gymnasium.vector.SyncVectorEnv([Cart] * 3), limit=6.0, horizon=H, seed=3, **KINDS["given"])
+    assert many.learn(8, progress_bar=False).episodes == 8 and many.rewards[0] == one.rewards[0]
+    assert many.evaluate(5).episodes == 5 and many.adequacy(12).residual.shape == (2,)
+
+
 def test_actions_of_different_episodes_are_drawn_from_different_numbers():
     a = agent("found")
     first = [a.act([0.0], name) for name in range(60)]

@@ -346,7 +346,7 @@ class Agent(Flights, Watched):
     # --- files ---------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all but environment, feature map and episodes in flight to one .npz file; a failed write leaves the old file."""
+        """Write all but environment, features and episodes in flight to one .npz file; a failed write leaves the old file."""
         agent_files.write(path, self)
 
     def autosave(self, path: str | os.PathLike[str] | None, every: int | None = None, seconds: float | None = None) -> Agent:
