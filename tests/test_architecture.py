@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import FIRST
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "noregret"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -38,6 +40,10 @@ def test_rooms_not_modules() -> None:
     assert len(top) <= 8, top
     for path in PACKAGE.rglob("__init__.py"):
         assert path.parent == PACKAGE or len(path.read_text().split('"""')[1]) > 40, f"{path.parent.name} says too little"
+
+
+def test_the_long_files_of_tests_are_there() -> None:
+    assert [name for name in FIRST if not (ROOT / "tests" / name).is_file()] == []
 
 
 def test_every_line_of_algorithm_1_is_marked() -> None:
