@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,28 @@ def plans(turns: int, episodes: int) -> None:
                 least = min(least, time.thread_time() - begin)
             row.append(f"{1e3 * least:.3f}")
         print(f"| {name} | " + " | ".join(row) + " |")
+        if name == "ucrl-opt-lp":
+            print("| the same by HiGHS | " + " | ".join(highs(problem, episodes) for problem in PROBLEMS[:2]) + " | |")
+
+
+def highs(name: str, episodes: int) -> str:
+    """The milliseconds of HiGHS for the program that ucrl-opt-lp solves after so many episodes."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from scipy.optimize import linprog
+    from tests.reference.planning import Program
+
+    key = Ask(name, "ucrl-opt-lp", episodes, record_every=episodes, params={"replan": "always"}).keys()[0]
+    trial = prepared(key).start(key)
+    trial.advance(episodes)
+    trial.learner.plan()
+    state, rows = trial.learner._state, trial.learner._state.rows
+    ends = np.zeros(rows.rest.shape, dtype=bool)
+    arrays = Program(rows.worth, rows.lower, rows.lower + rows.room, ends, trial.learner.spec).arrays()
+    begin = time.thread_time()
+    found = linprog(*arrays, method="highs")
+    spent = time.thread_time() - begin
+    assert abs(found.fun + state.basis.found[0]) < 1e-6, "HiGHS found another optimum"
+    return f"{1e3 * spent:.0f}"
 
 
 if __name__ == "__main__":

@@ -49,6 +49,10 @@ class Program:
 
     def solve(self, policy: Array | None = None, elastic: bool = False) -> Any:
         """With ``policy`` the best model for it; with ``elastic`` the least that the constraints can lack together."""
+        return linprog(*self.arrays(policy, elastic), method="highs")
+
+    def arrays(self, policy: Array | None = None, elastic: bool = False) -> tuple[Any, ...]:
+        """What ``linprog`` takes."""
         H, S, A, at = self.H, self.S, self.A, self.at
         n, m = H * S * A * S, self.J - 1
         equal, below = Entries(), Entries()
@@ -82,7 +86,7 @@ class Program:
         bounds = [(0.0, None if self.spec.available[pair] else 0.0) for pair in pairs for _ in range(S)] + [(0.0, None)] * (
             size - n
         )
-        return linprog(cost, below.matrix(size), below.right, equal.matrix(size), equal.right, bounds, method="highs")
+        return cost, below.matrix(size), below.right, equal.matrix(size), equal.right, bounds
 
 
 class ReferencePlanning(Tables):
