@@ -1,7 +1,8 @@
 """What every result can do: become a frame, be drawn, show itself in a notebook, be saved and loaded.
 
 A saved result is one .npz file: its arrays under their names, and everything else as JSON text in the array ``meta``. Nothing
-in it is ever run or unpickled. Only the classes that :func:`savable` was told of are made from a file.
+in it is ever run or unpickled. Only the classes that :func:`savable` was told of are made from a file. A :class:`Table` is what
+every result, command and page shows its numbers in.
 """
 
 from __future__ import annotations
