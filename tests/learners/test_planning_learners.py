@@ -178,6 +178,15 @@ def test_the_generator_draws_what_it_says() -> None:
     np.testing.assert_allclose(np.var(drawn, axis=0), alpha / 6 * (1 - alpha / 6) / 7, rtol=0.05)
 
 
+@pytest.mark.filterwarnings("error")
+def test_products_and_sums_wrap_around_in_silence() -> None:
+    """Also where nothing is compiled."""
+    for a, b in ((2**64 - 3, 2**63 + 11), (2**32 - 1, 2**32 + 1), (12345, 0x9E3779B97F4A7C15), (0, 2**64 - 1)):
+        for function, exact in ((draws.plus, a + b), (draws.times, a * b)):
+            for form in (function, getattr(function, "py_func", function)):
+                assert int(form(np.uint64(a), np.uint64(b))) == exact % 2**64
+
+
 # --- reductions ------------------------------------------------------------------------------------------------------
 
 

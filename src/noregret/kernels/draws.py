@@ -12,6 +12,24 @@ import numpy as np
 
 from noregret.kernels.jit import jit
 
+#: Half of 64 bits, as a shift and as a mask.
+HALF, LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+@jit
+def plus(a: Any, b: Any) -> Any:
+    """Add modulo 2⁶⁴, by halves: NumPy warns of a sum that wraps around when nothing is compiled."""
+    low = (a & LOW) + (b & LOW)
+    return (((a >> HALF) + (b >> HALF) + (low >> HALF)) << HALF) | (low & LOW)
+
+
+@jit
+def times(a: Any, b: Any) -> Any:
+    """Multiply modulo 2⁶⁴, by halves."""
+    low = (a & LOW) * (b & LOW)
+    high = (low >> HALF) + (((a >> HALF) * (b & LOW)) & LOW) + (((a & LOW) * (b >> HALF)) & LOW)
+    return (high << HALF) | (low & LOW)
+
 
 @jit
 def seed(stream: Any, u: float, v: float) -> None:
@@ -22,10 +40,9 @@ def seed(stream: Any, u: float, v: float) -> None:
 @jit
 def uniform(stream: Any) -> float:
     """The next number, above 0 and below 1, with 53 bits."""
-    stream[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = stream[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    stream[0] = z = plus(stream[0], np.uint64(0x9E3779B97F4A7C15))
+    z = times(z ^ (z >> np.uint64(30)), np.uint64(0xBF58476D1CE4E5B9))
+    z = times(z ^ (z >> np.uint64(27)), np.uint64(0x94D049BB133111EB))
     z = z ^ (z >> np.uint64(31))
     return (float(z >> np.uint64(11)) + 0.5) / 9007199254740992.0
 

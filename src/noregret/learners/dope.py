@@ -41,7 +41,7 @@ class DOPE(PlanningLearner):
 
     name: ClassVar[str] = "dope"
     summary: ClassVar[str] = "DOPE (Bura et al. 2022): optimistic reward and model, pessimistic utility; is told a safe policy"
-    promise: ClassVar[tuple[str, str]] = ("H³√(S²AK)/γ", "0 (hard)")
+    promise: ClassVar[tuple[str, str]] = ("S√(AK)", "0 (hard)")
     told: ClassVar[tuple[str, ...]] = ("safe_policy",)
     several: ClassVar[bool] = False
     boxed: ClassVar[bool] = True
