@@ -10,7 +10,7 @@ transitions*; its round i has h steps of the safe policy and h(i−1) of the pla
 does not cover their error.
 
 Constants: ``theory`` has ``bonus_scale`` 1; ``practical`` scales the bonus. Both plan once in a round; ``replan`` "always" or
-"doubling" drops the rounds, and with them the safe episodes.
+"doubling" drops the rounds, and with them the safe episodes. With such a bonus no promise of zero violation is left.
 
 Deviations: an untried pair has the reward 1 and no utility, and may lead anywhere, as nothing is feared from transitions that
 the paper knows. A program that cannot be met is answered by the safe policy. Source: third-party code for rounds and signs,

@@ -10,7 +10,7 @@ and π_b is played where this cannot be met. The violation is 0 in every episode
 
 Constants: ``theory`` has ``bonus_scale`` 1 and K₀ = S²AH⁴/γ² (``safe_episodes``; its constant and logarithms are not known to
 us), more than any K one can run. ``practical`` scales all radii, has C_r = 25, C_g = 1 and K₀ = 0: π_b is played while the
-program cannot be met.
+program cannot be met. With such a bonus no promise of zero violation is left.
 
 Deviations: the paper knows r and g; here they are means with the radius √(L_l/n). An untried pair has at most the reward 1
 and no utility, and may lead anywhere. Source: authors' code and two sets of notes on the paper; K₀ of the code has H³ in

@@ -11,7 +11,8 @@ The violation is 0 in every episode, with probability 1 − p.
 
 Constants: ``theory`` has ``bonus_scale`` 1; π₀ is then played at any K one can run. ``practical`` scales the bonus, has C_r =
 25, C_g = 1, leaves out the test on π₀ (``test``), plans when a count has doubled, and lets an untried pair lead anywhere
-(``anywhere``): where nothing comes after it, as printed, it is not worth its utility, and regret grows for ever.
+(``anywhere``): where nothing comes after it, as printed, it is not worth its utility, and regret grows for ever. With such a
+bonus no promise of zero violation is left.
 
 Deviations: an untried pair has H−h+1 more of reward (1 where it may lead anywhere); its utility is −C_g β. Source: the
 constants by the same group's published re-implementation, whose test on π₀ uses stale arrays; here it is as the paper has it.
