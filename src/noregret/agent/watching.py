@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noregret._system.files import write_whole
+from noregret._system.plugins import library
 from noregret.agent.episodes import Trace, ready, seeds
-from noregret.errors import InputError, NoRegretError
+from noregret.errors import InputError
 from noregret.gym.spaces import Actions
 from noregret.gym.world import World, mask_method
 from noregret.learners.minds import Mind, Played
@@ -41,7 +42,6 @@ class Watched:
         @property
         def history(self) -> History: ...  # noqa: D102
         def _need_world(self, what: str) -> World: ...
-        def probabilities(self, obs: Any, step: int, mask: Any = None) -> Array: ...  # noqa: D102
 
     #: (2,D) the least and the largest of each number of the observations that were learned from.
     seen: Array = np.zeros((2, 0))
@@ -90,7 +90,8 @@ class Watched:
         if ax is None:
             ax = drawing.new(1, 1, 6.4, 5.0, window=True)[1][0, 0]
         x, y = (np.linspace(low, high, POINTS) for low, high in self.seen.T)
-        chances = np.array([[self.probabilities(np.array([a, b]), step) for a in x] for b in y])
+        ready(self.mind)
+        chances = np.array([[self.mind.chances(step, np.array([a, b])) for a in x] for b in y])
         labels = [str(np.asarray(self.actions.to_env(a)).tolist()) for a in range(self.actions.n)]
         drawing.choices(ax, (x, y), chances, labels)
         drawing.label(ax, f"Likeliest action at step {step}", names[1], names[0])
@@ -117,6 +118,7 @@ class Watched:
         if Path(path).suffix.lower() != ".gif":
             raise InputError(f"{path}: expected a name that ends with .gif")
         integer("fps", fps, 1, 100), integer("width", width, 32)
+        library("PIL", "a film", "report")
         world, own = rendered(self._need_world("record"))
         try:
             pictures = self._film(world, integer("episode", episode, 0), deterministic, width)
@@ -191,10 +193,8 @@ def rendered(world: World) -> tuple[World, bool]:
 
 def _picture(env: Any, width: int, words: str) -> Any:
     """What the environment looks like now, with a line of text above."""
-    try:
-        from PIL import Image, ImageDraw, ImageFont
-    except ImportError:
-        raise NoRegretError("a film needs Pillow, which is not installed: pip install 'noregret[report]'") from None
+    from PIL import Image, ImageDraw, ImageFont
+
     try:
         frame = env.render()
     except Exception as error:  # a renderer that is not installed, or has no screen

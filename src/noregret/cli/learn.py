@@ -13,7 +13,7 @@ import typer
 
 from noregret.cli import arguments as arg
 from noregret.cli.app import app, console, say, stop
-from noregret.errors import FileError, InputError
+from noregret.errors import FileError, InputError, NoRegretError
 
 if TYPE_CHECKING:
     from noregret.agent import Agent
@@ -94,6 +94,7 @@ def learn(
 
     from noregret._system.checks import integer
     from noregret._system.files import make_folder
+    from noregret._system.plugins import library
     from noregret.report import figures, learned
     from noregret.report.figures import file_name
     from noregret.runs.signals import stopping
@@ -107,6 +108,7 @@ def learn(
         raise InputError(f"{len(given)} expressions and {len(totals)} totals are given; expected one total for each expression")
     integer("episodes", episodes, 1)
     figures.require()
+    library("jinja2", "the page", "report")
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pictures are drawn where nobody looks
     asked: dict[str, Any] = {
         "env": env, "limit": limit, "cost": cost, "threshold": threshold, "utility": utility, "name": name, "horizon": horizon,
@@ -220,7 +222,7 @@ def _pictures(agent: Agent, folder: Path, gif: bool) -> list[Any]:
     if gif:
         try:
             path = agent.record(folder / "episode.gif")
-        except InputError as error:
+        except NoRegretError as error:
             say(f"no film: {error}")
         else:
             made.append(Picture("film", "A fresh episode with the policy as it is now.", path))
