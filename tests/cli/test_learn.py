@@ -48,7 +48,7 @@ def test_an_agent_a_page_and_the_curves_and_the_same_command_goes_on():
     )
     assert "range of reward" in page and "<script" not in page and "http" not in page.replace("http-equiv", "")
     lines = Path("car/curves.csv").read_text().splitlines()
-    assert len(lines) == 7 and lines[0] == '"episode","reward","pushes","dual of pushes","length"'
+    assert len(lines) == 7 and lines[0] == "episode,reward,pushes,dual of pushes,length"
     agent = nr.Agent("MountainCar-v0", limit=30, utility=Expression("action != 1"), horizon=50, seed=3)
     agent.learn(9, progress_bar=False)
     assert learn("-k", "9", "--out", "car", "--name", "pushes").exit_code == 0
