@@ -70,7 +70,7 @@ DUAL_SHARE = 0.05
 #: The ``practical`` constants of steps that share, chosen on MountainCar and CartPole with Fourier features.
 SHARED: dict[str, tuple[Any, str]] = {
     "bonus": ("constant", "one regression has seen much; what is unknown is worth looking at, not the cap"),
-    "beta": (0.3, "bonus_scale·0.3, chosen"),
+    "beta": (0.2, "bonus_scale·0.2, chosen"),
     "lam": (0.01, "chosen: features are never exact, and a smaller ridge believes what they say between states"),
     "dual_estimate": ("observed", "features are never exact, and what was played is"),
     "eta": (0.2, "divided by √k"),
