@@ -18,10 +18,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from stable_baselines3 import PPO
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.utils import set_random_seed
-from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from worlds import WORLDS, World, make
 
@@ -74,19 +70,12 @@ class Penalised(gym.Wrapper[Any, Any, Any, Any]):
         return y, penalised, terminated, truncated, info
 
 
-class Enough(BaseCallback):
-    """Stops after the episodes that were asked for."""
-
-    def __init__(self, price: Price) -> None:
-        super().__init__()
-        self.price = price
-
-    def _on_step(self) -> bool:
-        return len(self.price.history) < self.price.episodes
-
-
 def play(name: str, rate: float, seed: int, episodes: int) -> dict[str, Any]:
     """Learn one world and say what every episode gave, in raw units."""
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.utils import set_random_seed
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
     world = WORLDS[name]
     set_random_seed(seed)
     price = Price(world, rate, episodes)
@@ -94,7 +83,7 @@ def play(name: str, rate: float, seed: int, episodes: int) -> dict[str, Any]:
     env.seed(seed)
     agent = PPO("MlpPolicy", env, n_steps=128, batch_size=128, n_epochs=10, gamma=0.99, seed=seed, device="cpu")
     began = time.process_time()
-    agent.learn(10**9, callback=Enough(price))
+    agent.learn(10**9, callback=lambda *_: len(price.history) < episodes)
     curve = np.array(price.history[:episodes])
     return {
         "world": name, "who": "ppo-lagrangian", "rate": rate, "seed": seed, "episodes": episodes,
