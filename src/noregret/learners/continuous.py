@@ -120,7 +120,8 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
                     "cache is 'float32'; expected 'float64' where steps share or states are bounded: sums would drift"
                 )
         for key, why in FINITE_ONLY.items():
-            if given.pop(key, None) is not None:
+            value = given.pop(key, None)
+            if value is not None and not (isinstance(value, str) and value == getattr(Constants, key, None)):
                 raise InputError(f"{key} is given; expected none where states are vectors: {why}")
         self.spec, self.map, self.dimension, self._given = spec, spec.features, spec.dimension, given
         self.lazy, self._relative = replan == "doubling", self.shares and given.get("dual_tol") is None
