@@ -33,9 +33,11 @@ PRINTED: dict[str, Any] = {
     "preset": "simple", "alpha": 100.0, "eta": 0.05, "alpha_schedule": "fixed", "eta_schedule": "fixed", "damping": False,
 }  # fmt: skip
 
-#: Options by name; functions are of the problem. The first two are presets, the next five leave one option of practical out.
+#: Options by name; functions are of the problem. "steps alone" shares nothing, "cautious" is a preset, and the five after it
+#: leave one option of practical out.
 SETTINGS: dict[str, dict[str, Any]] = {
     "practical": {},
+    "steps alone": {"share": "nothing"},
     "cautious": {"preset": "cautious", "safe_policy": "safest"},
     "constant bonus": {"bonus": "constant", "utility_bonus": 1.0, "beta": 0.3, "lam": untried_worth_H},
     "optimistic dual": {"dual_estimate": "optimistic"},
@@ -75,6 +77,8 @@ def families(files: list[str]) -> dict[str, list[nr.TabularCMDP]]:
         "validation: media control": [load("media-control")],
         "validation: inventory": [load("inventory")],
         "validation: queue (m=2)": [load("queue")],
+        "tuning: grid world": [load("grid-world")],
+        "tuning: frozen lake 4×4": [load("frozen-lake-4x4")],
         "held out: sparse": some_sparse(range(200, 215)),
         "held out: random": [load(f"random:seed={s}") for s in range(200, 204)],
         "held out: streaming": [load(f"streaming:seed={s}") for s in range(200, 204)],
@@ -134,7 +138,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     names = list(dict.fromkeys(row["family"] for row in rows))[::-1]
     settings = [*SETTINGS, "uniform"]
     figure, ax = plt.subplots(figsize=(9, 0.55 * len(names) + 2.4), layout="constrained")
-    markers = "o*sDv^<>PXh"
+    markers = "o*sDv^<>PXhd"
     for i, setting in enumerate(settings):
         picked = [row for row in rows if row["setting"] == setting]
         ax.scatter(

@@ -19,6 +19,10 @@ OPTIONS = {
     "damped": {"damping": True, "eta": 3.0},
     "observed dual": {"dual_estimate": "observed", "damping": True},
     "corrected dual": {"dual_estimate": "corrected", "dual_prior": 0.5, "damping": True, "eta": 3.0},
+    "no wind-up": {"anti_windup": True, "zeta": 0.0},
+    "one regression": {"share": "all", "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4},
+    "timetable": {"share": "transitions", "dual_estimate": "plain", "dual_prior": 0.5},
+    "timetable, by span": {"share": "transitions", "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4},
     "anytime": {"alpha_schedule": "anytime", "eta_schedule": "anytime"},
     "all": {
         "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4, "dual_estimate": "plain", "dual_prior": 0.5,
@@ -48,6 +52,12 @@ def test_every_option_matches_its_slow_version(options: dict, features: str, m: 
         learner.observe(*episode)
         slow.observe(*episode)
     assert learner.dual.max() > 0
+
+
+@pytest.mark.parametrize("share", ["nothing", "all"])
+def test_a_bonus_by_variance_matches_its_slow_version(share: str) -> None:
+    options = {"bonus": "variance", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4, "dual_estimate": "plain"}
+    test_every_option_matches_its_slow_version(options | {"dual_prior": 0.5, "share": share}, "one-hot", 2)
 
 
 @pytest.mark.parametrize("features", ["one-hot", "table"])

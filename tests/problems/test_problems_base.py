@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -299,3 +300,44 @@ def test_a_name_is_not_a_problem() -> None:
     for call in (nr.solve, lambda name: nr.evaluate(name, 0)):  # ``run`` takes names
         with pytest.raises(InputError, match=r"problem is 'job-scheduling'; expected a problem \(problems.load"):
             call("job-scheduling")
+
+
+# --- what does not change with the step ----------------------------------------------------------------------------
+
+
+def test_what_is_declared_is_checked_and_kept(tmp_path: Path) -> None:
+    problem = nr.problems.load("media-control:H=3,buffer=2")
+    assert problem.spec.share == "all" and problem.replace(b=1.0).share == "all"
+    nr.problems.save(problem, tmp_path / "one.npz")
+    assert nr.problems.load(str(tmp_path / "one.npz")).share == "all"
+    assert nr.problems.load("random").share == "nothing"
+    assert nr.problems.load("job-scheduling").share == "transitions"
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "said"),
+    [
+        ("P", "transitions", "share is 'transitions'; P of state 1 and action 0 differs between steps 0 and 2"),
+        ("r", "all", r"share is 'all'; r of state 1 and action 0 differs between steps 0 and 2"),
+        ("g", "all", r"share is 'all'; g\[0\] of state 1 and action 0 differs between steps 0 and 2"),
+    ],
+)
+def test_a_false_declaration_is_refused(name: str, share: str, said: str) -> None:
+    arrays = {"P": np.full((3, 2, 2, 2), 0.5), "r": np.full((3, 2, 2), 0.5), "g": np.full((1, 3, 2, 2), 0.5)}
+    nr.TabularCMDP(**arrays, b=1.0, mu=0, share=share)
+    if name == "P":
+        arrays["P"][2, 1, 0] = [1.0, 0.0]
+    else:
+        arrays[name][..., 2, 1, 0] = 0.0
+    with pytest.raises(InputError, match=said):
+        nr.TabularCMDP(**arrays, b=1.0, mu=0, share=share)
+    with pytest.raises(InputError, match="share is 'steps'; expected"):
+        nr.TabularCMDP(**arrays, b=1.0, mu=0, share="steps")
+
+
+def test_a_pair_is_compared_where_it_is_available() -> None:
+    available = np.ones((2, 2, 2), dtype=bool)
+    available[0, 0, 1] = False
+    P, r = np.full((2, 2, 2, 2), 0.5), np.full((2, 2, 2), 0.5)
+    r[0, 0, 1] = 0.9  # nobody can see it
+    assert nr.TabularCMDP(P, r, r, 1.0, 0, available=available, share="all").share == "all"

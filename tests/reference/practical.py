@@ -30,12 +30,15 @@ class ReferencePractical(ReferenceAlgorithm1):
         damping: bool = False,
         alpha_schedule: str = "fixed",
         eta_schedule: str = "fixed",
+        anti_windup: bool = False,
+        share: str = "nothing",
         **printed: Any,
     ) -> None:
         super().__init__(phi, H, b, **printed)
         self.utility_bonus, self.bonus, self.span_floor = utility_bonus, bonus, span_floor
         self.dual_estimate, self.dual_prior, self.damping = dual_estimate, dual_prior, damping
-        self.alpha_schedule, self.eta_schedule = alpha_schedule, eta_schedule
+        self.alpha_schedule, self.eta_schedule, self.share_of_steps = alpha_schedule, eta_schedule, share
+        self.room = np.minimum(self.b, H - self.b).clip(0.01) if anti_windup else np.full(self.m, np.inf)
         self.pessimism, self.safe, self.start, self.share = pessimism, safe, start, 1.0
         self.gain, self.lack = np.ones(self.m), np.zeros(self.m)
         self.missed: list[list[tuple[float, float]]] = [[] for _ in range(self.m)]  # b − V_g and b − G of every episode
@@ -50,12 +53,15 @@ class ReferencePractical(ReferenceAlgorithm1):
         Q, V = np.zeros((1 + 2 * m, H, S, A)), np.zeros((1 + 2 * m, H + 1, S))  # r, utilities, and these without a bonus
         policy = np.zeros((H, S, A))
         for h in reversed(range(H)):
-            features = np.array([phi[e.states[h], e.actions[h]] for e in self.episodes]).reshape(-1, d)
+            together = [(e, t) for e in self.episodes for t in range(H) if self.share_of_steps != "nothing" or t == h]
+            features = np.array([phi[e.states[t], e.actions[t]] for e, t in together]).reshape(-1, d)
             Lambda_inv = np.linalg.inv(self.lam * np.eye(d) + features.T @ features)
             for j in range(1 + 2 * m):
                 i = j - 1 if j <= m else j - m - 1
-                seen = [V[j, h + 1, e.states[h + 1]] for e in self.episodes]
-                observed = [e.rewards[h] if j == 0 else e.utilities[i, h] for e in self.episodes]
+                seen = [V[j, h + 1, e.states[t + 1]] for e, t in together]
+                observed = [e.rewards[t] if j == 0 else e.utilities[i, t] for e, t in together]
+                if self.share_of_steps == "transitions":
+                    observed = [0.0 for _ in together]
                 w = Lambda_inv @ features.T @ (np.array(observed) + np.array(seen))
                 if j > m and self.dual_estimate == "pessimistic":
                     spread = max(max(seen) - min(seen) if seen else 0.0, self.span_floor)
@@ -64,12 +70,19 @@ class ReferencePractical(ReferenceAlgorithm1):
                     beta = self.dual_prior * (H if self.cap == "H" else H - h) * np.sqrt(self.lam)
                 else:
                     beta = self.beta * (self.utility_bonus if j else 1.0)
-                    if self.bonus == "span":
+                    if self.bonus in ("span", "variance"):
                         beta *= max(max(seen) - min(seen) if seen else 0.0, self.span_floor)
                 for s in range(S):
                     for a in range(A):
                         norm = np.sqrt(phi[s, a] @ Lambda_inv @ phi[s, a])
-                        Q[j, h, s, a] = self.clip(w @ phi[s, a] + beta * norm, h)
+                        width = beta * norm
+                        if self.bonus == "variance" and j <= m:
+                            own = [v for v, (e, t) in zip(seen, together, strict=True) if (e.states[t], e.actions[t]) == (s, a)]
+                            mean = sum(own) * norm**2
+                            deviation = np.sqrt(sum((v - mean) ** 2 for v in own) * norm**2)
+                            width = self.beta * (self.utility_bonus if j else 1.0) * deviation * norm + beta * norm**2
+                        pay = self.pay(j, h, phi[s, a]) if self.share_of_steps == "transitions" else 0.0
+                        Q[j, h, s, a] = self.clip(pay + w @ phi[s, a] + width, h)
             for s in range(S):
                 composite = Q[0, h, s] + sum(self.Y[i] * Q[1 + i, h, s] for i in range(m))
                 policy[h, s] = softmax(composite, alpha, self.available[h, s])
@@ -79,6 +92,19 @@ class ReferencePractical(ReferenceAlgorithm1):
             policy = self.certified_mixture(policy)
         self.last = Plan(Q[0], Q[1 : 1 + m], V[0], V[1 : 1 + m], policy)
         return self.last
+
+    def pay(self, j: int, h: int, phi: np.ndarray) -> float:
+        """What step h pays in objective j, from its own samples, with a bonus of its own: at most 1."""
+        i = j - 1 if j <= self.m else j - self.m - 1
+        features = np.array([self.phi[e.states[h], e.actions[h]] for e in self.episodes]).reshape(-1, len(phi))
+        observed = np.array([e.rewards[h] if j == 0 else e.utilities[i, h] for e in self.episodes])
+        Lambda_inv = np.linalg.inv(self.lam * np.eye(len(phi)) + features.T @ features)
+        if j > self.m:
+            beta = self.dual_prior * np.sqrt(self.lam)
+        else:
+            beta = self.beta * (self.utility_bonus if j else 1.0) * (self.span_floor if self.bonus == "span" else 1 / self.H)
+        value = phi @ Lambda_inv @ features.T @ observed + beta * np.sqrt(phi @ Lambda_inv @ phi)
+        return float(max(min(value, 1.0), 0.0))
 
     def certified_mixture(self, target: np.ndarray) -> np.ndarray:
         """The mixture with the largest share of ``target``, to seven halvings, whose pessimistic values reach b + ζ."""
@@ -119,7 +145,7 @@ class ReferencePractical(ReferenceAlgorithm1):
         eta = self.share * float(self.eta) / (np.sqrt(len(self.episodes) + 1) if self.eta_schedule == "anytime" else 1.0)
         for i in range(self.m):
             lack = self.b[i] + float(self.zeta) - self.dual_values[i, 0, x[0]]
-            step, least = lack, 1e-4
+            step, least = max(min(lack, self.room[i]), -self.room[i]) / min(self.room[i], 1.0), 1e-4
             if self.dual_estimate in ("observed", "corrected"):
                 self.missed[i].append((lack, self.b[i] + float(self.zeta) - float(np.sum(utilities, axis=-1).reshape(-1)[i])))
                 estimated, observed = np.array(self.missed[i]).T

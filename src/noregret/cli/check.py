@@ -61,6 +61,10 @@ def _print_problem(world: TabularCMDP) -> None:
             ("actions", f"{world.n_actions}" + (f" ({masked:,} step-state-action triples are masked)" if masked else "")),
             ("features", f"{features}, dimension {world.spec.dimension:,}"),
             ("start", f"state {int(world.mu.argmax())}" if starts == 1 else f"drawn from {starts:,} states"),
+            (
+                "the same at every step",
+                {"nothing": "not declared", "all": "all: transitions, rewards, utilities"}.get(world.share, world.share),
+            ),
             ("rewards", "the learner sees 0 or 1 with the given means" if world.noise else "seen as they are"),
         ],
     )

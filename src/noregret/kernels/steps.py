@@ -50,6 +50,10 @@ def dual_step(dual: Any, rule: Any, V: Any, s: int, observed: Any, share: float)
     so its length is η_k whatever the unit of the utility is, and with η_k = 1/√k the price is at most about 2√k: it cannot
     wind up by more than the evidence so far. V_g may be wrong for ever; when Y comes to rest, the mean of G_i is b_i.
 
+    Where there is ``rule.room`` ρ_i, the lack b_i − V_{g_i,1} counts up to ρ_i either way, and is divided by min(ρ_i, 1). A
+    start in which nothing is known then raises the price by no more than as many episodes with room lower it. Where the room
+    is less than 1, as for a limit of 0.02 falls, the price comes down all the same.
+
     With ``damping`` there is a gain that ends oscillation. The soft-max policy answers a dual that moved by ΔY with ΔV_g of up
     to α·Var(Q_g)·ΔY, so a step that is too long overshoots for ever. When the sign of b − V_g turns, the gain halves; while it
     stays, the gain grows by half, up to 1. Where G alone is looked at, the gain stays 1: the sign of b − G is mostly noise. The
@@ -57,7 +61,7 @@ def dual_step(dual: Any, rule: Any, V: Any, s: int, observed: Any, share: float)
 
     Args:
         dual: has Y, ``gain``, ``lack`` (m,), ``memory`` (2,m) or (0,m), and ``k``, how many episodes there were.
-        rule: has b, η, ξ, ``eta_anytime``, ``damping`` and ``corrected``.
+        rule: has b, η, ξ, ``room`` (m,) or (0,), ``eta_anytime``, ``damping`` and ``corrected``.
         V: (H+1,J,S); the last m objectives are those that the dual looks at.
         s: the first state.
         observed: (H,1+m) the reward and the utilities of each step of the episode.
@@ -69,7 +73,9 @@ def dual_step(dual: Any, rule: Any, V: Any, s: int, observed: Any, share: float)
     for i in range(len(Y)):
         before = lack[i]
         lack[i] = rule.b[i] - V[0, first + i, s]
-        step = 0.0
+        step = lack[i]
+        if len(rule.room) > 0:
+            step = max(min(lack[i], rule.room[i]), -rule.room[i]) / min(rule.room[i], 1.0)
         if len(memory) > 0:
             missed, rate = rule.b[i] - total(observed, i), 4.0 / (dual.k[0] + 4.0)
             memory[0, i] += rate * (lack[i] - missed - memory[0, i])  # G − V_g
@@ -79,7 +85,7 @@ def dual_step(dual: Any, rule: Any, V: Any, s: int, observed: Any, share: float)
         if rule.damping and (rule.corrected or len(memory) == 0):
             least = LEAST_GAIN if rule.corrected else 1e-4
             gain[i] = max(0.5 * gain[i], least) if before * lack[i] < 0.0 else min(1.5 * gain[i], 1.0)
-        Y[i] = dual_move(Y[i], step if len(memory) > 0 else lack[i], gain[i] * eta, xi)
+        Y[i] = dual_move(Y[i], step, gain[i] * eta, xi)
     dual.k[0] += 1
 
 

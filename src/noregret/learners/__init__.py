@@ -22,7 +22,7 @@ from noregret.learners import (
     uc_cfh,
 )
 from noregret.learners.base import Learner, Plan
-from noregret.learners.registry import get, make, meaning, names, register
+from noregret.learners.registry import get, make, meaning, names, register, shared_by
 from noregret.learners.reservoir import PolicyReservoir
 from noregret.learners.vectors import ContinuousLearner, ContinuousPlan
 
@@ -54,6 +54,7 @@ __all__ = [
     "posterior_sampling",
     "primal_dual_lsvi",
     "register",
+    "shared_by",
     "triple_q",
     "uc_cfh",
 ]

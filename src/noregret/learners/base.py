@@ -18,6 +18,7 @@ from noregret._system.arrays import LARGEST, check_arrays, check_range
 from noregret.errors import InputError
 from noregret.kernels.dispatch import run_plan, run_update
 from noregret.kernels.guests import is_guest, uniforms_of
+from noregret.learners import choices
 from noregret.problems.base import Array, Spec
 from noregret.theory import Promise
 
@@ -78,6 +79,7 @@ class Learner:
     several: ClassVar[bool] = True  # whether it takes several constraints; if not, it refuses them
     #: The orders of regret and violation that its theorem promises; None for a policy that does not learn.
     promise: ClassVar[tuple[str, str] | None] = ("-", "-")
+    sharing: ClassVar[tuple[str, ...]] = ()  # what its steps may learn together beside "nothing"; see ``choices.shared``
     told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
     takes: ClassVar[type] = Spec  # the kind of spec that it works on
     vectors: ClassVar[type[Learner] | None] = None  # the same learner for a ContinuousSpec, where there is one
@@ -127,6 +129,17 @@ class Learner:
         It is part of what a stored run is: numbers of two meanings never share a name.
         """
         return 1
+
+    @classmethod
+    def shared(cls, preset: str, params: Mapping[str, Any], declared: str) -> tuple[str, str]:
+        """What the steps learn together, and why (:func:`noregret.learners.choices.shared`).
+
+        Args:
+            preset: where the constants come from.
+            params: what the user gave.
+            declared: what the problem says does not change with the step.
+        """
+        return choices.shared(cls.sharing, preset, params.get("share"), declared)
 
     def plan(self, uniforms: ArrayLike | None = None) -> Plan:
         """The policy of the next episode; asking twice changes nothing.

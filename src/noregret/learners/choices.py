@@ -11,6 +11,41 @@ from noregret import theory
 from noregret._system.checks import integer
 from noregret.errors import InputError, unknown_name
 
+#: What steps may learn together; "auto" is what the problem declares.
+SHARE = ("all", "auto", "nothing", "transitions")
+
+#: Presets that use what a problem declares. The others share nothing, as printed; so does ``safe``, whose counts are of a step.
+SHARING = ("practical", "cautious")
+
+
+def shared(takes: tuple[str, ...], preset: str, given: Any, declared: str) -> tuple[str, str]:
+    """What steps learn together, and why.
+
+    Args:
+        takes: what the learner can share; empty where it has no such option.
+        preset: where its constants come from.
+        given: what the user asked for, or None.
+        declared: what the problem says does not change with the step.
+
+    Raises:
+        InputError: the learner cannot share what was asked for.
+    """
+    if given is not None and given not in SHARE:
+        raise unknown_name("share", str(given), SHARE)
+    if given not in (None, "auto"):
+        if given != "nothing" and given not in takes:
+            words = " or ".join(map(repr, ("auto", "nothing", *takes)))
+            raise InputError(f"share is {given!r}; expected {words} for this learner")
+        return given, "given"
+    if given is None and preset not in SHARING:
+        return "nothing", "as printed: every step learns alone"
+    if declared in takes:
+        return declared, f"the problem declares {declared!r}"
+    if declared == "all" and "transitions" in takes:
+        return "transitions", f"the problem declares {declared!r}"
+    return "nothing", f"the problem declares {declared!r}; this learner cannot share that"
+
+
 #: Constants beyond this have squares that are no numbers any more.
 LARGEST = 1e100
 
@@ -75,6 +110,11 @@ class Choices:
             self.why[key] = "given" if key in self.given else reason
             self.values[key] = self.given.get(key, value)
         return self.values[key]
+
+    def share(self, takes: tuple[str, ...], declared: str) -> str:
+        """What steps learn together (:func:`shared`)."""
+        self.values["share"], self.why["share"] = shared(takes, self.preset, self.given.get("share"), declared)
+        return str(self.values["share"])
 
     @property
     def theory(self) -> bool:

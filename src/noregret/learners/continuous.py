@@ -182,6 +182,8 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
             raise InputError(
                 f"restart is {chosen.restart!r}; expected 'none' where states are vectors: here retune(K) sets K anew"
             )
+        if chosen.bonus == "variance":
+            raise InputError("bonus is 'variance'; expected 'span' or 'constant' for vectors: it is made of counts")
         if chosen.xi_rule != "fixed":
             raise InputError(
                 "xi is 'estimate'; expected a number where states are vectors: the estimate of γ is made of tables"

@@ -6,7 +6,7 @@ one-hot features its estimates are the same for all actions and never change.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,15 +15,16 @@ from noregret.features import is_one_hot
 from noregret.kernels.gram.base import Tables
 from noregret.kernels.gram.one_hot import OneHotGram, one_hot_gram
 from noregret.kernels.gram.table import TableGram, table_gram
+from noregret.kernels.gram.timetable import timetable_gram
 from noregret.kernels.steps import untried
 from noregret.learners.base import Asked, Learner
 from noregret.learners.choices import Choices
-from noregret.learners.parts.rule import Rule, assemble
+from noregret.learners.parts.rule import Rule, assemble, own_bonus
 from noregret.learners.presets import Cap, Constants
 from noregret.problems.base import Array, Spec, check_features
 
 #: The parameters of :func:`regression`.
-REGRESSION = ("lam", "beta", "cap", "lower_clip", "bonus_scale", "p")
+REGRESSION = ("lam", "beta", "cap", "lower_clip", "bonus_scale", "p", "share")
 
 
 def feature_map(spec: Spec, features: ArrayLike | None) -> tuple[Array | None, int, str]:
@@ -35,7 +36,9 @@ def feature_map(spec: Spec, features: ArrayLike | None) -> tuple[Array | None, i
     return phi, int(phi.shape[2]), f"table, d={phi.shape[2]}"
 
 
-def empty_gram(spec: Spec, phi: Array | None, J: int, lam: float, estimates: int | None = None) -> OneHotGram | TableGram:
+def empty_gram(
+    spec: Spec, phi: Array | None, J: int, lam: float, estimates: int | None = None, shared: bool = False
+) -> OneHotGram | TableGram:
     """Λ = λI and no data, for J objectives; ``estimates`` are regressed, by default as many.
 
     Args:
@@ -44,10 +47,28 @@ def empty_gram(spec: Spec, phi: Array | None, J: int, lam: float, estimates: int
         J: how many objectives are observed, the reward first.
         lam: λ, the ridge parameter.
         estimates: how many objectives are regressed with a table φ; None for J.
+        shared: whether all steps have one regression.
     """
     if phi is None:
-        return one_hot_gram(spec.horizon, spec.n_states, spec.n_actions, J, lam)
-    return table_gram(phi, spec.horizon, J, lam, estimates)
+        return one_hot_gram(spec.horizon, spec.n_states, spec.n_actions, J, lam, shared=shared)
+    return table_gram(phi, spec.horizon, J, lam, estimates, shared)
+
+
+def sharing_gram(spec: Spec, phi: Array | None, lam: float, rule: Rule, share: str) -> Any:
+    """The empty regression of a rule's objectives, whose steps share what ``share`` says.
+
+    Args:
+        spec: what is known of the problem.
+        phi: φ (S,A,d); None for one-hot features.
+        lam: λ, the ridge parameter.
+        rule: has β of each objective.
+        share: "nothing", "transitions" or "all".
+    """
+    observed, J = 1 + spec.n_constraints, len(rule.beta)
+    if share != "transitions":
+        return empty_gram(spec, phi, observed, lam, J, share == "all")
+    moves, means = (empty_gram(spec, phi, observed, lam, J, each) for each in (True, False))
+    return timetable_gram(moves, means, empty_tables(spec, J), own_bonus(rule), observed)
 
 
 def empty_tables(spec: Spec, J: int) -> Tables:
@@ -62,13 +83,15 @@ def empty_tables(spec: Spec, J: int) -> Tables:
 class Start(NamedTuple):
     """What the states of these learners share before the first episode."""
 
-    gram: OneHotGram | TableGram
+    gram: Any  # OneHotGram, TableGram or TimetableGram
     tables: Tables
     rule: Rule
 
 
 class LeastSquaresLearner(Learner):
     """A learner that regresses on φ. A subclass names its ``parameters`` and makes its state in ``_start``."""
+
+    sharing: ClassVar[tuple[str, ...]] = ("transitions", "all")
 
     def _begin(self, asked: Asked) -> Any:
         choices = Choices(self.name, self.preset, asked.slater_gap, asked.params, self.parameters)
@@ -102,4 +125,4 @@ class LeastSquaresLearner(Learner):
         rule = assemble(Constants(lam=lam, beta=beta, alpha=np.inf, eta=0.0, xi=0.0, cap=cap, lower_clip=clip), spec)
         rule, tables = rule._replace(beta=rule.beta[:J].copy()), empty_tables(spec, J)
         untried(tables, rule, lam)  # where nothing was seen only the bonus counts
-        return Start(empty_gram(spec, self.phi, 1 + spec.n_constraints, lam), tables, rule)
+        return Start(sharing_gram(spec, self.phi, lam, rule, choices.share(self.sharing, spec.share)), tables, rule)

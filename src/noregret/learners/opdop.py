@@ -88,7 +88,8 @@ class OPDOP(TabularLearner):
     name: ClassVar[str] = "opdop"
     summary: ClassVar[str] = "OPDOP (Ding et al. 2021): optimistic evaluation, mirror descent with mixing, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(d²H⁵T)", "√(d²H⁵T)")
-    parameters: ClassVar[tuple[str, ...]] = ("form", "bonus_scale", "alpha", "eta", "theta", "lam", "beta", "xi", "p")
+    parameters: ClassVar[tuple[str, ...]] = ("form", "bonus_scale", "alpha", "eta", "theta", "lam", "beta", "xi", "p", "share")
+    sharing: ClassVar[tuple[str, ...]] = ("all",)
     several: ClassVar[bool] = False
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState | KernelState:
@@ -118,11 +119,12 @@ class OPDOP(TabularLearner):
             raise InputError(f"theta is {theta:g}; expected a weight, at most 1")
         eta = choices.number("eta", (1.0 / math.sqrt(K), "1/√K"), (0.3, "tuned; does not shrink with K"))
         rule = MirrorRule(local=2 * beta, transition=0.0, L=0.0, alpha=alpha, theta=theta, eta=eta, xi=xi)
-        base = mirror_state(spec, lam, rule)
+        shared = choices.share(self.sharing, spec.share) == "all"
+        base = mirror_state(spec, lam, rule, shared)
         base.Y[:] = (eta * base.b).clip(0.0, xi)
         if form == "tabular":
             return base
-        return KernelState(base, base.policy, base.Y, base.Q, base.V, blocks=targets(H, S, A, 2, lam), beta=beta)
+        return KernelState(base, base.policy, base.Y, base.Q, base.V, blocks=targets(H, S, A, 2, lam, shared=shared), beta=beta)
 
 
 register_kernels(KernelState, plan, update)

@@ -56,7 +56,7 @@ from noregret.problems.checks import policy_table
 #: The objectives, in the order of the tables.
 REWARD, EXPLORE, UTILITY = 0, 1, 2
 
-PARAMETERS = ("lam", "C_r", "C_plus", "C_g", "B", "kappa", "max_price", "passes", "bonus_scale", "p")
+PARAMETERS = ("lam", "C_r", "C_plus", "C_g", "B", "kappa", "max_price", "passes", "bonus_scale", "p", "share")
 
 
 class OPSEState(NamedTuple):
@@ -165,7 +165,7 @@ class OPSELCMDP(LeastSquaresLearner):
         c = _choose(choices, H=H, A=A, d=self.dimension, K=self.episodes)
         left = steps_left(spec) - 1.0
         return OPSEState(
-            gram=empty_gram(spec, self.phi, 3, c["lam"]),
+            gram=empty_gram(spec, self.phi, 3, c["lam"], shared=choices.share(self.sharing, spec.share) != "nothing"),
             known=np.ascontiguousarray(known),
             safe_policy=safe,
             Q=np.zeros((H, 3, S, A)),

@@ -99,7 +99,8 @@ class OptDual(TabularLearner):
     name: ClassVar[str] = "opt-dual"
     summary: ClassVar[str] = "OptDual-CMDP (Efroni, Mannor, Pirotta 2020): best policy in the best plausible model, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT)")
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eta", "truncate", "p")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eta", "truncate", "p", "share")
+    sharing: ClassVar[tuple[str, ...]] = ("all",)
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptDualState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
@@ -112,8 +113,9 @@ class OptDual(TabularLearner):
         L_p, L_l = logarithms(spec, K, p)
         local = scale * math.sqrt(L_l)
         top = steps_left(spec)
+        shared = choices.share(self.sharing, spec.share) == "all"
         return OptDualState(
-            model=empirical_model(H, S, A, 1 + m), box=whole_box(H, S, A),
+            model=empirical_model(H, S, A, 1 + m, shared=shared), box=whole_box(H, S, A, shared=shared),
             **tables(spec, top if truncate else top * (1.0 + local) * HAIR), Y=np.zeros(m), b=spec.thresholds.copy(),
             start=spec.start.copy(), available=spec.available.copy(), cap=top if truncate else np.full(H, np.inf),
             scale=scale, local=local, L=L_p, eta=eta,

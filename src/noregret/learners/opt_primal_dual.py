@@ -58,7 +58,8 @@ class OptPrimalDual(TabularLearner):
     name: ClassVar[str] = "opt-primal-dual"
     summary: ClassVar[str] = "OptPrimalDual-CMDP (Efroni, Mannor, Pirotta 2020): optimistic model, mirror descent, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(H⁵S²AT)", "√(H⁵S²AT)")
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "alpha", "eta", "xi", "p")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "alpha", "eta", "xi", "p", "share")
+    sharing: ClassVar[tuple[str, ...]] = ("all",)
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState:
         H, A, m = spec.horizon, spec.n_actions, spec.n_constraints
@@ -73,4 +74,4 @@ class OptPrimalDual(TabularLearner):
         eta = choices.number("eta", (xi / (H * math.sqrt(m * K)), "ρ/√(H²IK)"), (0.3, "tuned; does not shrink with K"))
         L_p, L_l = logarithms(spec, K, p)
         rule = MirrorRule(scale * math.sqrt(L_l), transition=scale * H, L=L_p, alpha=alpha, theta=0.0, eta=eta, xi=xi)
-        return mirror_state(spec, 0.0, rule)
+        return mirror_state(spec, 0.0, rule, choices.share(self.sharing, spec.share) == "all")

@@ -98,7 +98,8 @@ class OptPessPrimalDual(TabularLearner):
     name: ClassVar[str] = "optpess-primal-dual"
     summary: ClassVar[str] = "OptPess-PrimalDual (Liu et al. 2021): optimistic greedy policy, queue with a shrinking tightening"
     promise: ClassVar[tuple[str, str]] = ("√(H⁵S³AT)", "1")
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eps_scale", "eps_cap", "eta", "p")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eps_scale", "eps_cap", "eta", "p", "share")
+    sharing: ClassVar[tuple[str, ...]] = ("all",)
     several: ClassVar[bool] = False
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptPessState:
@@ -114,8 +115,10 @@ class OptPessPrimalDual(TabularLearner):
             "eps_cap", (math.inf, "none"), (known / 2 if known else 0.05, "γ/2" if known else "γ unknown"), infinite=True
         )
         cap = steps_left(spec)
+        shared = choices.share(self.sharing, spec.share) == "all"
         return OptPessState(
-            model=empirical_model(H, S, A, 1 + m), **tables(spec, cap), Y=np.zeros(m), queue=np.zeros(m), episode=np.ones(1),
+            model=empirical_model(H, S, A, 1 + m, shared=shared), **tables(spec, cap), Y=np.zeros(m),
+            queue=np.zeros(m), episode=np.ones(1),
             b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap,
             width=scale * (1 + S * H), delta=p / (16 * S**2 * A * H), eps=eps_scale * 5 * H**2 * math.sqrt(S**3 * A),
             eps_cap=eps_cap, eta=eta,

@@ -12,8 +12,8 @@ Its numbers local, spread, scale and L (the logarithm in ρ) are what a paper is
 box, ``top`` is 1 and the pair may lead anywhere. Where it is p̂ alone, ``top`` is H−h+1 and the episode ends there. Without
 this an untried pair would be believed to be worth nothing as soon as a bonus is scaled down.
 
-The papers have a model for each step. With ``share`` "transitions" all steps have one p̂, with "all" also one r̂ and ĝ: for
-worlds whose laws do not change with the step, and H times the data.
+The papers have a model for each step, and so has ``theory``. With ``share`` "transitions" all steps have one p̂, with "all" also
+one r̂ and ĝ: for worlds whose laws do not change with the step, and H times the data. ``practical`` shares what is declared.
 
 ``replan`` says when the program is solved: before every episode ("always"), when some n(h,x,a) has doubled since the last plan
 ("doubling"), or by the paper's own schedule ("epochs" of fixed length, "rounds" that begin with a safe episode). Between two
@@ -52,9 +52,6 @@ from noregret.problems.checks import policy_table
 #: When to plan, in the order of their numbers in the state.
 REPLAN = ("always", "doubling", "epochs", "rounds")
 ALWAYS, DOUBLING, EPOCHS, ROUNDS = range(4)
-
-#: What the steps learn together: transitions that do not change with the step, or these and reward and utilities.
-SHARE = ("nothing", "transitions", "all")
 
 #: Intervals of a transition probability: empirical Bernstein, Hoeffding, and the smaller of both as UC-CFH has them.
 BERNSTEIN, HOEFFDING, SMALLER = range(3)
@@ -320,6 +317,7 @@ class PlanningLearner(TabularLearner):
     replans: ClassVar[tuple[str, str]] = ("always", "doubling")
     boxed: ClassVar[bool] = False  # whether the model is a box
     parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "replan", "share", "p")
+    sharing: ClassVar[tuple[str, ...]] = ("transitions", "all")
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         """The fields of :class:`PlanRule` that are not the same for all."""
@@ -342,7 +340,7 @@ class PlanningLearner(TabularLearner):
         begins_safe = rule.first > 0 or replan == "rounds"
         tally[SAFE if begins_safe else WANTED] = 1
         uniform = spec.available / spec.available.sum(axis=2, keepdims=True)
-        share = choices.word("share", "nothing", SHARE, "each step learns for itself, as printed")
+        share = choices.share(self.sharing, spec.share)
         G, F = 1 if share != "nothing" else H, 1 if share == "all" else H
         return PlanState(
             model=empirical_model(H, S, A, 1 + m, shared=G == 1), rows=new_rows(H, S, A, 1 + m, shared=G == 1),

@@ -27,7 +27,7 @@ from noregret.errors import InputError, unknown_name
 from noregret.learners.choices import Choices, flag, number, probability
 
 Cap = Literal["H", "H-h+1"]
-Bonus = Literal["constant", "span"]
+Bonus = Literal["constant", "span", "variance"]
 DualEstimate = Literal["optimistic", "plain", "pessimistic", "observed", "corrected"]
 Certificate = Literal["tuned", "confidence"]
 Schedule = Literal["fixed", "anytime"]
@@ -46,7 +46,7 @@ SIMPLE_BETA = 0.3
 #: Options that are words, and what they may be; the first is the paper's.
 WORDS = {
     "cap": ("H", "H-h+1"),
-    "bonus": ("constant", "span"),
+    "bonus": ("constant", "span", "variance"),
     "dual_estimate": ("optimistic", "plain", "pessimistic", "observed", "corrected"),
     "certificate": ("tuned", "confidence"),
     "alpha_schedule": ("fixed", "anytime"),
@@ -79,6 +79,7 @@ class Constants:
     pessimism: float = 0.0
     certificate: Certificate = "tuned"
     damping: bool = False
+    anti_windup: bool = False
     alpha_schedule: Schedule = "fixed"
     eta_schedule: Schedule = "fixed"
     restart: Restart = "none"
@@ -105,9 +106,21 @@ PARAMETERS = (*(f.name for f in fields(Constants) if f.name not in DERIVED), "bo
 
 
 def primal_dual(
-    preset: str, *, H: int, A: int, d: int, m: int, K: int, slater_gap: float | None, **given: Any
+    preset: str, *, H: int, A: int, d: int, m: int, K: int, slater_gap: float | None, room: float = 0.0, **given: Any
 ) -> tuple[Constants, dict[str, str]]:
-    """The constants of a preset, or what the user gave (``given``) in their place; and where each comes from."""
+    """The constants of a preset, or what the user gave (``given``) in their place; and where each comes from.
+
+    Args:
+        preset: where they come from.
+        H: steps of an episode.
+        A: actions.
+        d: the dimension of φ.
+        m: constraints.
+        K: episodes.
+        slater_gap: what is known of γ.
+        room: where all steps share one table of counts, the least of b and H − b over the constraints; else 0.
+        given: constants that override the preset's.
+    """
     choices = Choices("primal-dual-lsvi", preset, slater_gap, given, PARAMETERS)
     own = choices.given
     own.update({key: _checked(key, value) for key, value in own.items()})
@@ -134,6 +147,8 @@ def primal_dual(
             choices.offer("dual_estimate", "pessimistic", "the dual follows what is sure")
             choices.offer("pessimism", 0.6, "of the utilities' bonus, with a minus sign")
             choices.offer("zeta", 0.0, "pessimism is the tightening")
+        if preset == "practical" and room > 0.0:
+            _counted(choices, H=H, A=A, K=K, scale=scale, room=room)
         gap = _practical(choices, H=H, K=K, scale=scale, rule=rule)
     if "alpha" not in choices.values:
         value = None
@@ -225,6 +240,21 @@ def _practical(c: Choices, *, H: int, K: int, scale: float, rule: str | None) ->
     return gap
 
 
+def _counted(c: Choices, *, H: int, A: int, K: int, scale: float, room: float) -> None:
+    """What ``practical`` does otherwise where all steps share one table of counts: there are H times as many data."""
+    c.offer("bonus", "variance", "a pair whose next values do not vary needs few visits")
+    beta = c.offer("beta", scale * 2.7 / math.sqrt(H), "bonus_scale·2.7/√H, times the deviation of the next values")
+    c.offer("span_floor", 0.2, "at least this spread, over n")
+    c.offer("lam", min(1e-6, (0.1 * beta / H) ** 2) or 1e-6, "small: an untried pair is worth the cap, a tried one its mean")
+    gap = math.inf if c.slater_gap is None else c.slater_gap / 2
+    c.offer("zeta", min(0.4 / math.sqrt(K), room / 10, gap), "0.4/√K, at most a tenth of the room between 0, b and H, and γ/2")
+    c.offer("anti_windup", True, "a start without data does not wind the price up")
+    root = 1.0 if c.given.get("eta_schedule", c.given.get("restart")) in (None, "none", "anytime") else math.sqrt(K)
+    c.offer("eta", 4.5 / math.sqrt(H) / root, "4.5/√H, divided by √k" if root == 1.0 else "4.5/√(HK)")
+    if c.given.get("alpha_schedule", c.given.get("restart")) in (None, "none", "anytime"):
+        c.offer("alpha", 4.0 * math.sqrt(math.log2(max(A, 2))), "4√log₂A, times √k: more actions, more to tell apart")
+
+
 def _span(c: Choices, *, H: int, scale: float) -> None:
     """The bonus by the spread of the next values, and a dual that looks at an estimate of its own."""
     usual = scale * 1.8 / math.sqrt(H)
@@ -252,7 +282,7 @@ def _consistent(c: Constants, H: int) -> None:
         raise InputError("dual_estimate is 'pessimistic'; expected with it bonus 'span', lower_clip True and pessimism above 0")
     if c.certificate == "confidence" and (c.restart == "doubling" or c.dual_estimate != "pessimistic"):
         raise InputError("certificate is 'confidence'; expected with it restart 'none' and dual_estimate 'pessimistic'")
-    if c.bonus != "span":
+    if c.bonus == "constant":
         return
     for name, beta in (("beta", c.beta), ("utility_bonus·beta", c.beta * c.utility_bonus)):
         if beta != 0.0 and beta * c.span_floor < H * math.sqrt(c.lam) * (1 - 1e-9):
@@ -270,7 +300,7 @@ def _checked(name: str, value: Any) -> Any:
         if value not in WORDS[name]:
             raise InputError(f"{name} is {value!r}; expected {' or '.join(map(repr, WORDS[name]))}")
         return value
-    if name in ("lower_clip", "damping"):
+    if name in ("lower_clip", "damping", "anti_windup"):
         return flag(name, value)
     if name == "alpha_rule" or (name == "alpha" and isinstance(value, str)):
         if value not in theory.ALPHA_RULES:

@@ -26,6 +26,9 @@ Departures, each a named option whose first value is the printed form (``docs/al
 - ``safe_policy`` none | π: play a mixture of the planned policy with π, as far as ``certificate`` allows: "tuned", by
   the pessimistic estimate (:mod:`noregret.kernels.safety`) | "confidence" (:mod:`noregret.kernels.certificate`);
 - ``damping`` off | on: the dual's gain halves when b − V_g changes sign (:func:`noregret.kernels.steps.dual_step`);
+- ``share`` "nothing" | "transitions" | "all" | "auto": steps learn together what does not change with the step. "all" has one
+  Λ, "transitions" one for the next values and H for what a step pays (:mod:`noregret.kernels.gram.timetable`), and "auto" is
+  what the spec declares;
 - ``rounding`` None | ε: an ε-net in place of the soft-max (:mod:`noregret.learners.parts.rounding`);
 - ``alpha_schedule``, ``eta_schedule`` "fixed" | "anytime": α_k = α√k and η_k = η/√k, which need no K;
 - ``restart`` "none" | "doubling", with ``restart_data`` "kept" | "dropped", for an unknown K, and ``xi`` a number | "estimate",
@@ -53,7 +56,7 @@ from noregret.kernels.safety import Safety, safety, stay_safe, watch
 from noregret.kernels.steps import dual_step, pace, step_bonus, untried
 from noregret.learners import presets, theorems
 from noregret.learners.base import Asked, Learner
-from noregret.learners.least_squares import empty_gram, empty_tables, feature_map
+from noregret.learners.least_squares import empty_tables, feature_map, sharing_gram
 from noregret.learners.parts.epochs import ROUNDS, Epochs, epochs, restart, use_gap, weigh
 from noregret.learners.parts.rounding import greedy_only, rounded
 from noregret.learners.parts.rule import Dual, Rule, assemble, no_dual
@@ -156,17 +159,36 @@ class Algorithm1(Learner):
     name: ClassVar[str] = "primal-dual-lsvi"
     summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
     presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "simple", "cautious", "safe")
-    parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "rounding")
+    parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "rounding", "share")
+    sharing: ClassVar[tuple[str, ...]] = ("transitions", "all")
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T)")
 
     dimension: int  # d
     _given: dict[str, Any]  # what presets are asked with
+    _between: float = 0.0  # what they know of thresholds, where steps share one table of counts
 
     def _constants(self, K: int) -> tuple[Constants, dict[str, str]]:
         """The constants for K episodes, and why."""
         spec = self.spec
         sizes = {"H": spec.horizon, "A": spec.n_actions, "d": self.dimension, "m": spec.n_constraints, "K": K}
-        return presets.primal_dual(self.preset, **sizes, **self._given)
+        return presets.primal_dual(self.preset, **sizes, room=self._between, **self._given)
+
+    @classmethod
+    def shared(cls, preset: str, params: Mapping[str, Any], declared: str) -> tuple[str, str]:
+        """What the steps learn together, and why; nets and restarts are not made for transitions alone.
+
+        Args:
+            preset: where the constants come from.
+            params: what the user gave.
+            declared: what the problem says does not change with the step.
+        """
+        share, why = super().shared(preset, params, declared)
+        other = "rounding" if params.get("rounding") is not None else "restart" if params.get("restart") == "doubling" else ""
+        if share != "transitions" or not other:
+            return share, why
+        if why == "given":
+            raise InputError(f"share is 'transitions' and {other} is given; expected share 'nothing' or 'all' with it")
+        return "nothing", f"{other} is given, and is not made for transitions alone"
 
     @classmethod
     def meaning(cls, preset: str, params: Mapping[str, Any]) -> int:
@@ -185,20 +207,29 @@ class PrimalDualLSVI(Algorithm1):
         safe_policy, net = given.pop("safe_policy", None), given.pop("rounding", None)
         if net is not None:
             given["alpha"] = greedy_only(given.get("alpha"), safe_policy)
+        share, why = self.shared(self.preset, given, spec.share)
+        given.pop("share", None)
         phi, self.dimension, called = feature_map(spec, asked.features)
         self.phi = phi
         self._given = given
+        if share == "all" and phi is None and net is None:
+            self._between = float(np.minimum(spec.thresholds, spec.horizon - spec.thresholds).min())
         constants, self.explain = self._constants(K)
         first = constants
         if constants.restart == "doubling":  # report the longest part, begin with the first
             (constants, self.explain), (first, _) = self._constants(2 ** (K.bit_length() - 1)), self._constants(1)
+        if constants.bonus == "variance" and (phi is not None or share == "transitions" or net is not None):
+            raise InputError(
+                "bonus is 'variance'; expected with it one-hot features, no rounding, and share 'nothing' or 'all'"
+            )
         safe = self._safe_policy(safe_policy, constants)
         self.constants = vars(constants) | {"features": called}
         if safe is not None:
             self.constants["safe_policy"], self.explain["safe_policy"] = "given", "handed over, and taken to be safe"
         rule, dual = assemble(first, spec), no_dual(spec.n_constraints, constants.dual_estimate)  # l. 1
         J = len(rule.beta)
-        gram: Any = empty_gram(spec, phi, 1 + spec.n_constraints, constants.lam, J)
+        self.constants["share"], self.explain["share"] = share, why
+        gram: Any = sharing_gram(spec, phi, constants.lam, rule, share)
         tables = empty_tables(spec, J)
         untried(tables, rule, constants.lam)
         if net is not None:

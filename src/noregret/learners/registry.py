@@ -72,6 +72,18 @@ def meaning(name: str, preset: str, params: Mapping[str, Any]) -> int:
     return _learners[name].meaning(preset, params) if name in _learners else 1
 
 
+def shared_by(name: str, preset: str, params: Mapping[str, Any], declared: str) -> str:
+    """What the steps of a learner learn together: "nothing", "transitions" or "all".
+
+    Args:
+        name: of the learner or policy.
+        preset: where the constants come from.
+        params: the parameters that the user gave.
+        declared: what the problem says does not change with the step.
+    """
+    return _learners[name].shared(preset, params, declared)[0] if name in _learners else "nothing"
+
+
 def get_for(name: str, spec: Any) -> type[Learner]:
     """The class of a learner that works on a spec: the one registered, or its form for states that are vectors."""
     get(name)

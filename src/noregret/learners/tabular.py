@@ -85,19 +85,20 @@ class MirrorState(NamedTuple):
     rule: MirrorRule
 
 
-def mirror_state(spec: Spec, lam: float, rule: MirrorRule) -> MirrorState:
+def mirror_state(spec: Spec, lam: float, rule: MirrorRule, shared: bool) -> MirrorState:
     """No data, the uniform policy, Y = 0.
 
     Args:
         spec: what is known of the problem.
         lam: λ, the ridge parameter; 0 for plain means.
         rule: the constants.
+        shared: whether all steps have one model.
     """
     H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
     cap = steps_left(spec)
     return MirrorState(
-        model=empirical_model(H, S, A, 1 + m, lam), **tables(spec, cap), logits=np.zeros((H, S, A)), Y=np.zeros(m),
-        b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap, rule=rule,
+        model=empirical_model(H, S, A, 1 + m, lam, shared=shared), **tables(spec, cap), logits=np.zeros((H, S, A)),
+        Y=np.zeros(m), b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap, rule=rule,
     )  # fmt: skip
 
 

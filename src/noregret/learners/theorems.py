@@ -13,7 +13,7 @@ from noregret.problems.base import Array, Spec
 
 def departures(constants: Mapping[str, Any]) -> set[str]:
     """The options of Algorithm 1 that differ from the printed form, but for those of the truncation and for ζ (Theorem 2)."""
-    printed = {"safe_policy": None, "rounding": None} | {f.name: f.default for f in fields(Constants)}
+    printed = {"safe_policy": None, "rounding": None, "share": "nothing"} | {f.name: f.default for f in fields(Constants)}
     for name in ("lam", "beta", "alpha", "eta", "xi", "zeta", "cap", "lower_clip", "xi_sets", "theorem_2", "p"):
         del printed[name]
     return {name for name, value in printed.items() if name in constants and constants[name] != value}

@@ -25,6 +25,7 @@ Constants of ``theory``: χ = η = K^{1/5}, F = K^{3/5} (rounded up), ι = 128 l
 Deviations: exact ties are played uniformly, which makes the played policy a table; with ``cap`` "H-h+1" (``practical``) the
 tables start from, and are reset to, what the steps left can give. The value Q_{g,1}(x_1,a_1) that feeds Z is the one before
 the episode's update, as in the paper (the authors' code has the one after). One constraint, as in the paper.
+Steps share nothing: it keeps no model, and what is left to gain from a pair differs from step to step.
 
 References:
     Wei, Liu, Ying. Triple-Q: A Model-Free Algorithm for Constrained Reinforcement Learning with Sublinear Regret and Zero
@@ -132,7 +133,7 @@ class TripleQ(TabularLearner):
     name: ClassVar[str] = "triple-q"
     summary: ClassVar[str] = "Triple-Q (Wei, Liu, Ying 2022): two Q tables and a virtual queue, model-free"
     promise: ClassVar[tuple[str, str]] = ("H^3.2·T^0.8·√(SA)", "0")
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "chi", "eta", "eps", "frame", "bump", "cap")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "chi", "eta", "eps", "frame", "bump", "cap", "share")
     several: ClassVar[bool] = False
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> TripleQState:
@@ -149,6 +150,7 @@ class TripleQ(TabularLearner):
         default = "H" if choices.theory else "H-h+1"
         cap = choices.word("cap", default, ("H", "H-h+1"), "as printed" if choices.theory else "what H-h+1 steps can give")
         top = steps_left(spec) if cap == "H-h+1" else np.full(H, float(H))
+        choices.share(self.sharing, spec.share)
         return TripleQState(
             **tables(spec, top), Y=np.zeros(m), queue=np.zeros(m), visits=np.zeros((H, S, A)), paid=np.zeros(m),
             episode=np.zeros(1), b=spec.thresholds.copy(), available=spec.available.copy(),

@@ -27,6 +27,7 @@ from noregret.problems.validation import TOLERANCE as TOLERANCE
 from noregret.problems.validation import Array as Array
 from noregret.problems.validation import Mask as Mask
 from noregret.problems.validation import Sense as Sense
+from noregret.problems.validation import Share as Share
 from noregret.problems.validation import check_features as check_features
 
 Noise = Literal["bernoulli"]
@@ -92,6 +93,7 @@ class Spec:
         available: (H,S,A) which actions exist.
         features: the table φ (S,A,d), or None for one-hot.
         constraint_names: one name per constraint.
+        share: what does not change with the step, so that steps may learn it together: "nothing", "transitions" or "all".
     """
 
     horizon: int
@@ -102,6 +104,7 @@ class Spec:
     available: Mask
     features: Array | None = None
     constraint_names: tuple[str, ...] = ()
+    share: Share = "nothing"
 
     @property
     def n_constraints(self) -> int:
@@ -135,6 +138,9 @@ class TabularCMDP:
         name: how the problem is called in tables.
         constraint_names: one name per constraint.
         senses: how each constraint was stated; a "<=" one was turned into a utility by :class:`Constraint`.
+        share: what does not change with the step, so that learners may learn it at all steps together: "nothing", the
+            "transitions" P, or "all" of P, r and g. It is checked against the arrays, and never found from them: what a learner
+            is told is stated.
 
     All arguments are kept as attributes. After construction ``r`` (H,S,A) and ``g`` (m,H,S,A) are means. The attributes
     ``r_next`` and ``g_next`` keep the tables by next state, or None.
@@ -166,6 +172,7 @@ class TabularCMDP:
         name: str = "cmdp",
         constraint_names: Sequence[str] = (),
         senses: Sequence[Sense] = (),
+        share: Share = "nothing",
     ) -> None:
         P_ = validation.kernel(P)
         H, S, A, _ = P_.shape
@@ -189,6 +196,8 @@ class TabularCMDP:
                 raise InputError(f"senses contains {sense!r}; expected '>=' or '<='")
         self.mu = validation.distribution(mu, S)
         self.features = None if features is None else check_features(features, S, A)
+        self.share: Share = share
+        validation.same_steps(self)
         validation.read_only(self)
 
     @classmethod
@@ -250,7 +259,7 @@ class TabularCMDP:
         """What a learner may see."""
         return Spec(
             horizon=self.horizon, n_states=self.n_states, n_actions=self.n_actions, thresholds=self.b, start=self.mu,
-            available=self.available, features=self.features, constraint_names=self.constraint_names,
+            available=self.available, features=self.features, constraint_names=self.constraint_names, share=self.share,
         )  # fmt: skip
 
     def limits(self) -> Array:
@@ -259,7 +268,7 @@ class TabularCMDP:
 
     def replace(self, **changes: Any) -> TabularCMDP:
         """Make the same problem with some constructor arguments changed."""
-        kept = ("P", "b", "mu", "features", "available", "noise", "name", "constraint_names", "senses")
+        kept = ("P", "b", "mu", "features", "available", "noise", "name", "constraint_names", "senses", "share")
         given: dict[str, Any] = {key: getattr(self, key) for key in kept}
         given["r"] = self.r if self.r_next is None else self.r_next
         given["g"] = self.g if self.g_next is None else self.g_next

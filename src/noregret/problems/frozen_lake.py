@@ -54,7 +54,7 @@ def _frozen_lake(map_name: str, limit: float, H: int) -> TabularCMDP:
     shape = (H, *P.shape)
     fallen = Constraint(np.broadcast_to(c, shape), checks.number("limit", limit), "<=", "falling in")
     start = np.asarray(env.initial_state_distrib, dtype=np.float64)
-    return TabularCMDP.with_constraints(np.broadcast_to(P, shape), np.broadcast_to(r, shape), [fallen], start)
+    return TabularCMDP.with_constraints(np.broadcast_to(P, shape), np.broadcast_to(r, shape), [fallen], start, share="all")
 
 
 def _tables(table: Any, hole: Mask, goal: Mask) -> tuple[Array, Array, Array]:

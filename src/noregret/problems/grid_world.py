@@ -53,7 +53,7 @@ def grid_world(
     g = P @ (1.0 - obstacle.ravel())
     return TabularCMDP(
         np.broadcast_to(P, (H, *P.shape)), np.broadcast_to(r, (H, *r.shape)), np.broadcast_to(g, (H, *g.shape)),
-        checks.number("b", b), n * n - 1, constraint_names=["off obstacles"],
+        checks.number("b", b), n * n - 1, constraint_names=["off obstacles"], share="all",
     )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def inventory(limit: float = 3.5, H: int = 7, capacity: int = 5) -> TabularCMDP:
     cost = np.asarray((4.0 + 2.0 * order) * (order > 0) + stock + order, dtype=np.float64)
     constraint = Constraint(np.broadcast_to(_scaled(cost, available), (H, S, S)), checks.number("limit", limit), "<=", "cost")
     r = np.broadcast_to(_scaled(reward, available), (H, S, S))
-    return TabularCMDP.with_constraints(np.broadcast_to(P, (H, S, S, S)), r, [constraint], 0, available=available)
+    return TabularCMDP.with_constraints(np.broadcast_to(P, (H, S, S, S)), r, [constraint], 0, available=available, share="all")
 
 
 def _scaled(table: Array, available: Mask) -> Array:

@@ -51,4 +51,4 @@ def job_scheduling(
     r[first_expensive - 1 : last_expensive, :, 1] = 0.1
     done = np.maximum(states[:, None] - states[None, :], 0) / 2.0  # (x - x')/2, by (x, x')
     g = np.broadcast_to(np.minimum(done, 1.0)[:, None, :], (1, H, S, 2, S))
-    return TabularCMDP(P, r, g, checks.number("b", b), jobs, constraint_names=["jobs finished / 2"])
+    return TabularCMDP(P, r, g, checks.number("b", b), jobs, constraint_names=["jobs finished / 2"], share="transitions")

@@ -46,4 +46,4 @@ def media_control(
     cost = np.zeros((H, S, 2))
     cost[:, :, FAST] = 1.0
     fast = Constraint(cost, checks.number("limit", limit), "<=", "fast service")
-    return TabularCMDP.with_constraints(np.broadcast_to(P, (H, *P.shape)), r, [fast], 0)
+    return TabularCMDP.with_constraints(np.broadcast_to(P, (H, *P.shape)), r, [fast], 0, share="all")

@@ -1,7 +1,7 @@
 """Problems on disk: one .npz file with plain arrays, never a pickle.
 
 Arrays: ``P r g b mu`` as :class:`~noregret.problems.base.TabularCMDP` takes them, and, where wanted, ``features``
-(also accepted as ``phi``), ``available``, ``noise``, ``constraint_names`` and ``senses``. A loaded problem's name is
+(also accepted as ``phi``), ``available``, ``noise``, ``constraint_names``, ``senses`` and ``share``. A loaded problem's name is
 the path it came from, so that its name rebuilds it.
 """
 
@@ -19,7 +19,7 @@ from noregret.errors import FileError, InputError
 from noregret.problems.base import TabularCMDP
 
 REQUIRED = ("P", "r", "g", "b", "mu")
-OPTIONAL = ("features", "phi", "available", "noise", "constraint_names", "senses")
+OPTIONAL = ("features", "phi", "available", "noise", "constraint_names", "senses", "share")
 
 
 def load(path: str | os.PathLike[str]) -> TabularCMDP:
@@ -36,6 +36,7 @@ def load(path: str | os.PathLike[str]) -> TabularCMDP:
     options: dict[str, Any] = {"features": arrays.get("features", arrays.get("phi"))}
     options["available"] = arrays.get("available")
     options["noise"] = str(arrays["noise"]) if "noise" in arrays else None
+    options["share"] = str(arrays.get("share", "nothing"))
     for key in ("constraint_names", "senses"):
         options[key] = [str(word) for word in np.atleast_1d(arrays[key])] if key in arrays else ()
     try:
@@ -62,5 +63,6 @@ def _arrays(problem: TabularCMDP) -> dict[str, Any]:
         "constraint_names": np.array(problem.constraint_names),
         "senses": np.array(problem.senses),
     }
-    optional = {"features": problem.features, "noise": problem.noise}
+    share = None if problem.share == "nothing" else problem.share
+    optional = {"features": problem.features, "noise": problem.noise, "share": share}
     return arrays | {key: np.asarray(value) for key, value in optional.items() if value is not None}

@@ -62,4 +62,6 @@ def queue(
         Constraint(is_fast, checks.number("service_limit", service_limit), "<=", "fast service"),
         Constraint(length, checks.number("queue_limit", queue_limit), "<=", "queue length"),
     ]
-    return TabularCMDP.with_constraints(np.broadcast_to(P, (H, *P.shape)), np.broadcast_to(admitted, shape), constraints, 0)
+    return TabularCMDP.with_constraints(
+        np.broadcast_to(P, (H, *P.shape)), np.broadcast_to(admitted, shape), constraints, 0, share="all"
+    )

@@ -40,4 +40,4 @@ def streaming(seed: int = 0, fraction: float = 0.6, H: int = 4, buffer: int = 5)
     r[:, 0] = 0.0
     g = np.zeros((H, S, 2))
     g[:, :, SLOW] = 1.0
-    return TabularCMDP(np.broadcast_to(P, (H, *P.shape)), r, g, fraction * H, 0, constraint_names=["slow service"])
+    return TabularCMDP(np.broadcast_to(P, (H, *P.shape)), r, g, fraction * H, 0, constraint_names=["slow service"], share="all")

@@ -13,6 +13,7 @@ from noregret.errors import InputError
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Sense = Literal[">=", "<="]
+Share = Literal["nothing", "transitions", "all"]
 
 #: Values outside [0,1], and rows off a sum of one, by at most this much are repaired; by more, refused.
 TOLERANCE = 1e-6
@@ -213,6 +214,30 @@ def constraint_names(given: Sequence[str], m: int, word: str = "utility") -> tup
     if len(names) != m:
         raise InputError(f"constraint_names has {len(names)} entries; expected {m}, one for each {word}")
     return names
+
+
+def same_steps(problem: Any) -> None:
+    """Refuse a declaration ``share`` that the arrays of a problem contradict: the message names the first step and pair.
+
+    A pair of state and action is looked at where it is available, and compared with the first step at which it is.
+    """
+    if problem.share not in ("nothing", "transitions", "all"):
+        raise InputError(f"share is {problem.share!r}; expected 'nothing', 'transitions' or 'all'")
+    mask, (S, A) = problem.available, problem.available.shape[1:]
+    first_step = mask.argmax(axis=0), np.arange(S)[:, None], np.arange(A)
+    tables = {"transitions": ("P",), "all": ("P", "r", "r_next", "g", "g_next")}.get(problem.share, ())
+    for name in tables:
+        table = getattr(problem, name)
+        for i, one in enumerate([] if table is None else table if name[0] == "g" else [table]):
+            apart = np.abs(one - one[first_step]) > ROUNDING
+            apart = (apart.any(axis=3) if apart.ndim == 4 else apart) & mask
+            if apart.any():
+                h, x, a = first(apart)
+                began, what = int(first_step[0][x, a]), f"g[{i}]" if name[0] == "g" else name[0]
+                raise InputError(
+                    f"share is {problem.share!r}; {what} of state {x} and action {a} differs between steps {began} and {h}: "
+                    f"expected the same at every step, or another share"
+                )
 
 
 def read_only(thing: object) -> None:

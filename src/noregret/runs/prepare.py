@@ -175,6 +175,18 @@ class Tables(Prepared):
         problem: TabularCMDP = self.problem
         return problem
 
+    def meaning(self, learner: str, preset: str, params: Mapping[str, Any]) -> int:
+        """2 more where steps share what they learn because the problem declares it, which version 0.1 did not do.
+
+        Args:
+            learner: its name.
+            preset: where its constants come from.
+            params: the parameters of the run.
+        """
+        usual = params.get("share") in (None, "auto")  # version 0.1 had no such option
+        shares = usual and learners.shared_by(learner, preset, params, self.problem.share) != "nothing"
+        return super().meaning(learner, preset, params) + 2 * shares
+
     def starts(self, given: Any) -> Starts | None:
         """The starts of a run, with the optimum from each."""
         text = repr(given)

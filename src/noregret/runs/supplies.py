@@ -45,7 +45,10 @@ def identity(problem: Any, text: str | None = None) -> tuple[str, str | None]:
 def problem_hash(problem: Any) -> str:
     """A hash of everything that a problem is, its names aside."""
     labels = ("name", "constraint_names", "senses")
-    return content_hash({name: value for name, value in vars(problem).items() if name not in labels})
+    parts = {name: value for name, value in vars(problem).items() if name not in labels}
+    if parts.get("share") == "nothing":  # as before there was such an entry: stored runs keep their names
+        del parts["share"]
+    return content_hash(parts)
 
 
 def supply(features: Any) -> str:

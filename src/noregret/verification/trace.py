@@ -79,7 +79,7 @@ def trace(problem: TabularCMDP | str, *, episodes: int, seed: int = 0, preset: s
             f"rounding is {options['rounding']!r}; expected None: the lemmas are about the soft-max, not about a net"
         )
     gap = options.pop("slater_gap", None)
-    ask = Ask(world, PrimalDualLSVI.name, episodes, 1, seed, episodes, preset, gap, params=options)
+    ask = Ask(world, PrimalDualLSVI.name, episodes, 1, seed, episodes, preset, gap, params={"share": "nothing"} | options)
     watcher = _Watcher(world, episodes)
     play(ask.keys(), How(progress=False), block_size=1, raises=True, watch=watcher)
     return watcher.trace(home.optimum)

@@ -83,6 +83,21 @@ def with_slopes(made: Table, outcomes: Sequence[Outcome], column: str) -> Table:
     return replace(made, columns=(*made.columns[:i], column, f"{column} (curve)", *made.columns[i + 1 :]), rows=tuple(rows))
 
 
+def shared_by(outcomes: Sequence[Outcome]) -> list[str]:
+    """A line that says whose steps learn together, and what; none where every step learns alone."""
+    found: dict[str, dict[str, None]] = {}
+    for one in outcomes:
+        share = "nothing" if one.result is None else one.result.constants.get("share", "nothing")
+        if share != "nothing":
+            found.setdefault(share, {})[one.label] = None
+    said = "; ".join(f"{share} for {', '.join(labels)}" for share, labels in found.items())
+    return (
+        [f"What steps learn together, as the problem declares or as asked: {said}. All other steps learn alone."]
+        if said
+        else []
+    )
+
+
 def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
     """A row for each learner on one problem; a learner that refused has its reason below the table."""
     rows: list[tuple[Cell, ...]] = []
@@ -97,7 +112,7 @@ def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
         rows.append(
             (one.label, *sums, slope_text(result), late_loss(result), result.episodes_per_second, *(one.promise or UNPROMISED))
         )
-    return Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *refused]))
+    return Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *shared_by(outcomes), *refused]))
 
 
 def everything(outcomes: Sequence[Outcome]) -> str:
@@ -251,4 +266,4 @@ def table1(outcomes: Sequence[Outcome]) -> Table:
     refused = [f"{one.label} did not run: {one.reason}" for one in outcomes if one.result is None]
     preset = next((f", preset {one.result.preset}" for one in outcomes if one.result), "")
     title = f"Table 1 of the paper, measured on {outcomes[0].problem}{_protocol(outcomes, ': ')}{preset}"
-    return Table(title, columns, tuple(rows), "\n".join([CAPTION, *refused]))
+    return Table(title, columns, tuple(rows), "\n".join([CAPTION, *shared_by(outcomes), *refused]))

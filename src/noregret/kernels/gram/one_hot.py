@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.kernels.flat import flat, index, row
-from noregret.kernels.gram.base import each, sweep_tables, teach
+from noregret.kernels.gram.base import each, estimate, teach
 from noregret.kernels.jit import jit
+from noregret.kernels.softmax import soft_max
 
 Array = NDArray[np.float64]
 
@@ -127,6 +128,41 @@ def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any
                 at_pair += index(1)
 
 
+def _sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+    if rule.by_variance:
+        estimate(gram, h, tables, 0.0, (-np.inf, np.inf))
+        widen(gram, h, tables, rule)
+    else:
+        estimate(gram, h, tables, tables.bonus[0], (rule.floor, rule.cap[h]))  # l. 5-9
+    soft_max(gram, h, tables, Y, alpha)  # l. 10-12
+
+
+@jit
+def widen(gram: OneHotGram, h: int, tables: Any, rule: Any) -> None:
+    """Q_j,h ← clip(Q_j,h + β_j (σ_j n^-1/2 + s_j/n), floor, cap), an empirical Bernstein bonus, for the 1 + m first objectives.
+
+    Here σ_j² is the variance of V_j,h+1 over the next states of the pair, s_j the spread that the bonus by span has, and n the
+    visits, plus λ. A pair that leads to one state needs no more than a few visits. Further objectives have their usual bonus.
+    """
+    Q, V, bonus, m, g = tables.Q, tables.V, tables.bonus[0], len(rule.b), row(gram.visits, h)
+    for i in range(gram.actives[g]):
+        s = gram.active[g, i]
+        for a in range(Q.shape[3]):
+            inverse, norm = gram.fit[g, s, a, 0], gram.fit[g, s, a, 1]
+            for j in range(Q.shape[1]):
+                width = bonus[j] * norm
+                if j <= m:
+                    mean = square = 0.0
+                    for place in range(gram.successors[g, s, a]):
+                        mean += gram.times[g, s, a, place] * V[h + 1, j, gram.successor[g, s, a, place]]
+                    mean *= inverse
+                    for place in range(gram.successors[g, s, a]):
+                        apart = V[h + 1, j, gram.successor[g, s, a, place]] - mean
+                        square += gram.times[g, s, a, place] * apart * apart
+                    width = rule.beta[j] * np.sqrt(square * inverse) * norm + bonus[j] * inverse
+                Q[h, j, s, a] = max(min(Q[h, j, s, a] + width, rule.cap[h]), rule.floor)
+
+
 def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
     low, high, V = np.inf, -np.inf, tables.V
     if h + 2 == len(V):  # nothing comes after the last step
@@ -161,4 +197,4 @@ def _clear(gram: Any) -> None:
     gram.reached[:] = 0
 
 
-teach(OneHotGram, learn=_learn, sweep=sweep_tables, estimate=_estimate, spread=_spread, norm=_norm, clear=_clear)
+teach(OneHotGram, learn=_learn, sweep=_sweep, estimate=_estimate, spread=_spread, norm=_norm, clear=_clear)

@@ -15,6 +15,7 @@ class Rule(NamedTuple):
     """The constants. What may change on the way (restarts, an estimate of γ) is an array."""
 
     b: Array  # (m,) thresholds, tightened by ζ
+    room: Array  # (m,) the most that a step of the dual takes a lack for, and its unit where that is below 1; (0,) as printed
     beta: Array  # (J,) β of each objective; for the dual's own objectives prior·√λ (times the cap), or −pessimism·β
     alpha: Array  # (1,) each
     eta: Array
@@ -22,10 +23,9 @@ class Rule(NamedTuple):
     cap: Array  # (H,)
     floor: float  # 0, or −∞ without the lower clip
     span_floor: float  # least spread that β is multiplied by; negative for a constant β
+    by_variance: bool  # whether β is multiplied by the deviation of the next values of a pair, and the spread divided by n
     pessimistic: bool  # what the dual's own objectives are
-    corrected: (
-        bool  # where the dual has a memory: whether it follows the estimate corrected by what was observed, or that alone
-    )
+    corrected: bool  # whether a dual with a memory follows the estimate, corrected by what was observed, or that alone
     alpha_anytime: bool
     eta_anytime: bool
     damping: bool
@@ -67,19 +67,34 @@ def assemble(c: Constants, spec: Any, lam: float | None = None) -> Rule:
     beta[1 + m :] = -c.pessimism * beta[1] if pessimistic else c.dual_prior * np.sqrt(c.lam if lam is None else lam)
     return Rule(
         b=spec.thresholds + c.zeta,
+        room=np.minimum(spec.thresholds, spec.horizon - spec.thresholds).clip(0.01) if c.anti_windup else np.zeros(0),
         beta=beta,
         alpha=np.array([c.alpha]),
         eta=np.array([c.eta]),
         xi=np.array([c.xi]),
         cap=caps(spec.horizon, c.cap),
         floor=0.0 if c.lower_clip else -np.inf,
-        span_floor=c.span_floor if c.bonus == "span" else -1.0,
+        span_floor=c.span_floor if c.bonus != "constant" else -1.0,
+        by_variance=c.bonus == "variance",
         pessimistic=pessimistic,
         corrected=c.dual_estimate == "corrected",
         alpha_anytime=c.alpha_schedule == "anytime",
         eta_anytime=c.eta_schedule == "anytime",
         damping=c.damping,
     )
+
+
+def own_bonus(rule: Rule) -> Array:
+    """β' (J,): the bonus of what one step pays, where steps share their transitions only.
+
+    A reward spreads over at most ``span_floor`` where the bonus is by span. With a constant β it is one of H steps, so 1/H of
+    it: with λ = (β/H)² an untried pair pays exactly 1. The dual's own objectives take ``dual_prior`` of 1.
+    """
+    m, H = len(rule.b), len(rule.cap)
+    own = rule.beta * (rule.span_floor if rule.span_floor >= 0.0 else 1.0 / H)
+    if not rule.pessimistic:
+        own[1 + m :] = rule.beta[1 + m :]
+    return np.asarray(own)
 
 
 def no_dual(m: int, dual_estimate: str = "optimistic") -> Dual:
