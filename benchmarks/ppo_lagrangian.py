@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     parser.add_argument("--rates", nargs="+", type=float, default=[0.01, 0.03, 0.1])
     parser.add_argument("--times", type=int, default=1, help="times as many episodes as our agent gets")
-    parser.add_argument("--out", type=Path, default=Path("ppo_lagrangian.jsonl"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".jsonl"))
     asked = parser.parse_args()
     done = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
     have = {(d["world"], d["rate"], d["seed"], d["episodes"]) for d in done}

@@ -23,7 +23,8 @@ import numpy as np
 
 from worlds import WORLDS, World, make
 
-OURS, THEIRS = Path("real_worlds.jsonl"), Path("ppo_lagrangian.jsonl")
+HERE = Path(__file__).parent
+OURS, THEIRS = HERE / "real_worlds.jsonl", HERE / "ppo_lagrangian.jsonl"
 LAST = 50  # episodes that a row is the mean of
 
 
@@ -85,9 +86,9 @@ def interval(values: list[float]) -> str:
     from noregret.metrics import mean_interval
 
     if len(values) < 2:
-        return f"{values[0]:.1f}"
+        return f"{values[0]:.4g}"
     found = mean_interval(np.array(values))
-    return f"{float(found.mean):.1f} ± {float(found.high - found.mean):.1f}"
+    return f"{float(found.mean):.4g} ± {float(found.high - found.mean):.2g}"
 
 
 def table(runs: list[dict[str, Any]]) -> str:
@@ -97,9 +98,10 @@ def table(runs: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for name, world in WORLDS.items():
+        says = world.says.replace("|", "\\|")
         wanted = "" if world.reward is None else f"reward ≥ {world.reward:g}, "
         wanted += f"cost ≤ {world.most:g}"
-        rows.append(f"| **{name}**, {world.says} | *wanted* | {world.episodes} | | | {wanted} | |")
+        rows.append(f"| **{name}**, {says} | *wanted* | {world.episodes} | | | {wanted} | |")
         groups = defaultdict(list)
         for run in runs:
             if run["world"] == name:
@@ -107,7 +109,7 @@ def table(runs: list[dict[str, Any]]) -> str:
         for (who, episodes), found in sorted(groups.items(), key=lambda item: (item[0][1], item[0][0])):
             chosen = sorted(best_rate(found, world), key=lambda run: run["seed"])
             rate = "" if chosen[0]["rate"] is None else f", rate {chosen[0]['rate']:g}"
-            each = ", ".join(f"{run['reward']:.1f} / {run['cost']:.4g}" for run in chosen)
+            each = ", ".join(f"{run['reward']:.4g} / {run['cost']:.3g}" for run in chosen)
             reward, cost = (interval([run[key] for run in chosen]) for key in ("reward", "cost"))
             seconds = np.mean([run["seconds"] for run in chosen])
             rows.append(f"| | {who}{rate} | {episodes} | {reward} | {cost} | {each} | {seconds:.0f} |")

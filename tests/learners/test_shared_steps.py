@@ -65,7 +65,7 @@ OTHER = {
     "lower_clip": (False, {"b": (3.9,), "dual_estimate": "optimistic"}),
     "bonus": ("constant", {}), "span_floor": (3.0, {}), "dual_estimate": ("pessimistic", {"pessimism": 0.5}),
     "dual_prior": (0.1, {}), "pessimism": (0.9, {"dual_estimate": "pessimistic", "pessimism": 0.3}),
-    "damping": (False, {"b": (1.95,), "eta": 3.0}),
+    "damping": (False, {"b": (1.95,), "eta": 3.0}), "anti_windup": (True, {"b": (3.5,)}),
     "alpha_schedule": ("fixed", {}), "eta_schedule": ("fixed", {"eta": 0.5, "b": (3.5,)}),
     "p": (0.5, {"preset": "theory", "slater_gap": 1.0, "bonus_scale": 1e-3}),
     "bonus_scale": (0.3, {}), "alpha_rule": ("experiment", {"alpha_schedule": "fixed"}),
