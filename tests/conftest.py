@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# A shell starts what goes to the background with Ctrl-C ignored, and children inherit that; tests send it to themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Numba compiles inside the first example, and other processes share the cores: no deadline, and the same examples each time.
 settings.register_profile("noregret", deadline=None, derandomize=True, max_examples=60)

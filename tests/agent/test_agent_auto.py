@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 import noregret as nr
 from noregret.agent import choice
+from noregret.errors import FileError
 from tests.agent.fake_mind import FakeMind
 
 
@@ -364,6 +365,18 @@ def test_learning_with_a_file_between_is_learning_in_one(tmp_path):
             nr.Agent.load(tmp_path / "a.npz", env=other)
     with pytest.raises(nr.NoRegretError, match="found its features itself"):
         nr.Agent.load(tmp_path / "a.npz", features=nr.features.OneHot(3, 3))
+
+
+def test_a_disk_that_fails_does_not_end_the_learning(tmp_path):
+    (tmp_path / "there").mkdir()
+    a = agent(Toy(BOX, spaces.Discrete(3))).autosave(tmp_path / "there" / "a.npz", every=1)
+    (tmp_path / "there").rmdir()
+    with pytest.warns(UserWarning, match="not saved by itself"), pytest.raises(FileError, match=r"a\.npz"):
+        a.learn(3, progress_bar=False)  # all of it, and the last word is that nothing was saved
+    assert a.episodes == 3
+    (tmp_path / "there").mkdir()
+    a.learn(1, progress_bar=False)
+    assert (tmp_path / "there" / "a.npz").exists()
 
 
 def test_autosave_is_a_file_to_go_on_from(tmp_path):

@@ -336,3 +336,32 @@ def test_little_data_and_values_that_hardly_vary_are_not_called_poor_features():
     flat = Lifted(lambda x: np.ones((len(x), 1)), n_actions=4, width=1, bound=1.0)  # never finds the reward
     report = learned(200, lake, features=flat, **(options | {"share": "nothing"})).adequacy(100)
     assert "Nothing to judge by" in report.verdict and report.spread.max() < 0.01
+
+
+class OneBuffer(gymnasium.Env):
+    """Writes every observation into the same array, as many simulators do; the best action is the one of the step."""
+
+    observation_space, action_space = gymnasium.spaces.Box(0.0, 1.0, (1,), np.float64), gymnasium.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t, self.x = 0, np.zeros(1)
+        return self.x, {}
+
+    def step(self, action):
+        right = float(action == self.t % 3)
+        self.t += 1
+        self.x[0] = self.t / 10
+        return self.x, right, False, self.t == 10, {}
+
+
+def test_an_environment_may_reuse_the_array_of_its_observations():
+    seen = []
+
+    def cost(x, action, y, reward, info):
+        seen.append((float(x[0]), float(y[0])))
+        return 0.0
+
+    a = nr.Agent(OneBuffer(), limit=1.0, horizon=10, utility=cost).learn(60, progress_bar=False)
+    assert all(x < y for x, y in seen)
+    assert np.mean(a.rewards[-10:]) > 8.0

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from noregret.errors import InputError
+from noregret.kernels.cells.interpolation import EDGE
 from noregret.learners.cells import make
 from noregret.learners.cells.contest import Contest
 from noregret.learners.cells.dual import Aim, Dual
-from noregret.learners.cells.dynamics import Scaling
+from noregret.learners.cells.dynamics import MOST_DIMENSIONS, Scaling
 from noregret.learners.minds import Played
 from noregret.problems.worlds import WorldSpec
 from tests.learners.cell_worlds import Hidden, Line, Ring, Shop, World, play
@@ -178,7 +179,7 @@ def test_mountain_car_finds_its_flag() -> None:
 
 
 def test_a_worse_plan_is_given_up() -> None:
-    aim = Aim(np.array([-10.0]), np.array([10.0]), np.zeros(1), np.full(1, 20.0))
+    aim = Aim(np.array([-10.0]), np.array([10.0]), np.zeros(1), np.full(1, 20.0), np.zeros(1))
     contest, noise = Contest(100.0, aim), np.tile([-1.0, 1.0], 6)[:, None]
     best = np.column_stack([90.0 + noise, -9.0 + noise])
     same, poor, dear = best[:4], best[:4] - [30.0, 0.0], best[:4] - [0.0, 5.0]
@@ -191,7 +192,7 @@ def test_a_worse_plan_is_given_up() -> None:
 
 def test_the_price_is_the_least_that_is_enough() -> None:
     """A total that rises with the price, Ĝ = 10 Y/(1 + Y): 8 is reached at Y = 4."""
-    aim, dual, calls = Aim(np.array([8.0]), np.array([8.0]), np.zeros(1), np.full(1, 100.0)), Dual(1, 0.0), []
+    aim, dual, calls = Aim(np.array([8.0]), np.array([8.0]), np.zeros(1), np.full(1, 100.0), np.full(1, 99.0)), Dual(1, 0.0), []
 
     def evaluate(Y: np.ndarray) -> np.ndarray:
         calls.append(float(Y[0]))
@@ -217,3 +218,30 @@ def test_coordinates_that_never_change_are_left_out_and_many_are_turned() -> Non
     scaling = Scaling.of(inner @ random.standard_normal((3, 40)))
     Z = scaling(inner @ random.standard_normal((3, 40)))
     assert scaling.dimension == 12 == Z.shape[1] and (np.abs(Z) <= 3.0).all()
+
+
+def test_a_limit_that_can_only_just_be_met_has_a_price_that_comes_down() -> None:
+    """The estimate is at its top from a price of 1 on; nothing lacks, so the search goes down to about there."""
+    aim = Aim(np.zeros(1), np.full(1, 0.1), np.zeros(1), np.full(1, 100.0), np.zeros(1))
+    dual = Dual(1, 0.02)
+    dual.Y[:] = 64.0
+    for _ in range(4):
+        dual.settle(lambda Y: np.minimum(Y - 1.0, 0.0), aim, True)
+        for _ in range(20):
+            dual.observe(np.zeros(1), aim)
+    assert 0.9 < dual.Y[0] <= 2.0 and dual.debt[0] == 0.0
+    dual.debt[:] = 0.05
+    for _ in range(200):
+        dual.observe(np.zeros(1), aim)
+    assert dual.debt[0] < 0.01, "an episode that meets the bound does not add to the debt"
+
+
+def test_many_coordinates_and_few_states_cost_little() -> None:
+    states = np.random.default_rng(0).standard_normal((8, 20_000))
+    scaling = Scaling.of(states)
+    assert scaling.dimension <= 8 and np.abs(scaling(states)).max() <= EDGE
+    full = np.random.default_rng(1).standard_normal((60, 40))
+    few, many = Scaling.of(full[:30]), Scaling.of(full)
+    assert few.dimension == many.dimension == MOST_DIMENSIONS
+    Z = few(full[:30])
+    assert np.abs(np.corrcoef(Z.T) - np.eye(len(Z.T))).max() < 0.9, "axes differ"

@@ -249,14 +249,17 @@ def test_opse_is_the_literal_one(kind: str, seed: int) -> None:
 def test_opse_plays_the_safe_policy_while_uncertain_and_then_no_more() -> None:
     p = nr.problems.load("job-scheduling")
     safe = nr.oracle.safest(p)
-    trial = start(p, "opse-lcmdp", 2000, safe_policy="safest")
+    quick = start(p, "opse-lcmdp", 2000, safe_policy="safest")  # shares transitions, as declared
+    quick.advance(2000)
+    trial = start(p, "opse-lcmdp", 2000, safe_policy="safest", share="nothing")
     for _ in range(10):
         trial.advance(1)
         np.testing.assert_array_equal(trial.learner._state.policy, safe)
     trial.advance(1990)
     assert 10 < trial.learner.safe_plays < 1000
     assert np.abs(trial.learner._state.policy - safe).max() > 0.5
-    assert trial.sums[3] == 0.0, "no episode violates"
+    assert trial.sums[3] == quick.sums[3] == 0.0, "no episode violates"
+    assert quick.learner.safe_plays < trial.learner.safe_plays
 
 
 def test_opse_refuses_to_run_without_what_it_must_be_told() -> None:

@@ -208,7 +208,7 @@ def test_on_the_exact_model_without_a_bonus_it_plays_the_optimum(name: str, worl
     if problem.n_constraints > 1 and not nr.learners.get(name).several:
         return
     given = {} if name == "posterior-sampling" else {"bonus_scale": 0.0}
-    learner = nr.learners.make(name, problem.spec, episodes=100, **told(name, problem), **given)
+    learner = nr.learners.make(name, problem.spec, episodes=100, share="nothing", **told(name, problem), **given)
     freeze(learner, problem)
     learner._state.tally[planning.WANTED] = 1
     policy = learner.plan(np.array([0.2, 0.7]) if name == "posterior-sampling" else None).policy

@@ -42,6 +42,7 @@ def problem_with(seed: int, *, m: int = 1, H: int = 3, S: int = 4, A: int = 3, n
 def literal(name: str, learner: Any, problem: TabularCMDP, K: int) -> Any:
     """The slow version with the constants that the learner says it uses."""
     c = dict(learner.constants)
+    assert c.pop("share", "nothing") == "nothing", "the literal versions have every step apart"
     spec = problem.spec
     H, S, A = spec.horizon, spec.n_states, spec.n_actions
     if name == "opdop":

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,6 +62,8 @@ class Autosave:
     """
 
     def __init__(self, path: str | os.PathLike[str], every: int | None, seconds: float | None) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"path is {path!r}; expected the name of a file")
         self.path = path
         self.every = None if every is None else integer("every", every, 1)
         self.seconds = EVERY if every is None and seconds is None else seconds
@@ -76,8 +79,14 @@ class Autosave:
         due = self.every is not None and (done - max(self._saved, 0)) >= self.every
         due = due or (self.seconds is not None and time.monotonic() - self._clock >= self.seconds)
         if (due or end) and done not in (0, self._saved):
-            write(self.path, agent)
-            self._saved, self._clock = done, time.monotonic()
+            self._clock = time.monotonic()
+            try:
+                write(self.path, agent)
+                self._saved = done
+            except FileError as error:  # what was learned is in memory, and the next time may go well
+                if end:
+                    raise
+                warnings.warn(f"the agent was not saved by itself: {said(error)}", stacklevel=2)
 
 
 def write(path: str | os.PathLike[str], agent: Any) -> None:

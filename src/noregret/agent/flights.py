@@ -22,6 +22,7 @@ from noregret.agent.records import Record
 from noregret.errors import InputError, shown
 from noregret.gym.spaces import Actions, check_mask
 from noregret.learners.minds import Mind, Played
+from noregret.problems.validation import floats
 
 if TYPE_CHECKING:
     from noregret.gym import Objectives
@@ -119,12 +120,12 @@ class Flights:
         if (trace := self._flights.get(episode)) is None:
             known = ", ".join(map(repr, self._flights)) or "none"
             raise InputError(f"{_named(episode)} is not in flight; expected act() first (in flight: {known})")
-        told, rewards = len(trace.rewards), np.atleast_1d(np.asarray(reward, dtype=np.float64))
+        told, rewards = len(trace.rewards), np.atleast_1d(floats("reward", reward))
         n, m = len(rewards), len(self.objectives.limits)
         if rewards.ndim != 1 or n > len(trace.actions) - told or not n:
             left = len(trace.actions) - told
             raise InputError(f"{_named(episode)} is told of {rewards.size} actions; expected at most {left}: act() comes first")
-        given = np.asarray(values, dtype=np.float64)
+        given = floats("values", values)
         if given.size != n * m:
             raise InputError(f"values has shape {given.shape}; expected {m} for each of {n} actions")
         checked = [self.objectives.check(told + i, rewards[i], row) for i, row in enumerate(given.reshape(n, m))]
@@ -166,7 +167,7 @@ class Flights:
             InputError: there are more steps than the horizon has, or a part cannot be used; the message names the step.
         """
         L, H, m = len(actions), self.objectives.horizon, len(self.objectives.limits)
-        given, earned = np.asarray(values, dtype=np.float64), np.asarray(rewards, dtype=np.float64)
+        given, earned = floats("values", values), floats("rewards", rewards)
         if not 1 <= L <= H:
             raise InputError(f"actions has {L} entries; expected 1 to the horizon {H}")
         for name, n, wanted in (

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noregret.errors import InputError
+from noregret.errors import InputError, shown
 from noregret.problems.checks import integer
 from noregret.problems.validation import Array, constraint_names, floats
 
@@ -125,9 +125,12 @@ class Objectives:
         given, m = np.atleast_1d(np.asarray(values, dtype=np.float64)), len(self.limits)
         if given.shape != (m,):
             raise InputError(f"step {step}: {self.word} has shape {given.shape}; expected ({m},), one for each constraint")
-        number = float(reward)
+        try:
+            number = math.nan if isinstance(reward, str) else float(reward)
+        except (TypeError, ValueError):
+            number = math.nan
         if not math.isfinite(number):
-            raise InputError(f"step {step}: reward is {number:g}; expected a finite number")
+            raise InputError(f"step {step}: reward is {shown(reward)}; expected a finite number")
         for i, value in enumerate(given.tolist()):
             if not math.isfinite(value):
                 raise InputError(f"step {step}: {self.word} {i} is {value:g}; expected a finite number")

@@ -53,7 +53,7 @@ def plain(observation: Any, first: int) -> NDArray[Any]:
             f"observation {show(list(observation))} is a {type(observation).__name__}; expected numbers (wrap the env "
             f"in gymnasium.wrappers.FlattenObservation)"
         )
-    x = np.asarray(observation)
+    x = np.array(observation)  # a copy: an environment may write the next observation into the same array
     return np.asarray(x - first) if first and x.ndim == 0 else x
 
 
@@ -94,7 +94,7 @@ class Observations:
         """
         if self.n_states:
             x = np.asarray(observation)
-            if x.size != 1 or x.dtype.kind not in "iu" or not 0 <= int(x) - self.first < self.n_states:
+            if x.size != 1 or x.dtype.kind not in "iu" or not 0 <= int(x.item()) - self.first < self.n_states:
                 last = self.first + self.n_states - 1
                 raise InputError(f"step {step}: observation is {shown(observation)}; expected {self.first}..{last}")
             return np.asarray(int(x.item()) - self.first)
@@ -103,7 +103,7 @@ class Observations:
 
             observation = flatten(self.space, observation)
         try:
-            vector = np.asarray(observation, dtype=np.float64).ravel()
+            vector = np.array(observation, dtype=np.float64).ravel()  # a copy, as above
         except (TypeError, ValueError):
             hint = ", or env= for Agent.load" if isinstance(observation, dict | tuple) else ""
             raise InputError(

@@ -19,6 +19,7 @@ reset and step, else from a method ``action_masks()`` of the environment or of o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,7 +104,8 @@ class World:
 
     def start(self, seed: int) -> tuple[Any, Mask | None]:
         """:meth:`reset`, with the mask of the first step."""
-        self._x, info = self.env.reset(seed=seed)
+        observation, info = self.env.reset(seed=seed)
+        self._x = deepcopy(observation)  # an environment may write the next observation into the same array
         mask = self._mask(0, info, self._shown)
         check_mask(mask, 0)
         return self.see(0, self._x), mask
@@ -113,7 +115,7 @@ class World:
         taken = self.actions.to_env(action)
         results = self.env.step(taken)
         outcome = self._read(h, taken, results, self._x, self._shown)
-        self._x = results[0]
+        self._x = deepcopy(results[0])
         return outcome
 
     def start_all(self, seeds: Sequence[int]) -> list[tuple[Any, Mask | None]]:

@@ -3,7 +3,8 @@
 For each constraint, Ĝ(Y) is the total that the model expects of the plan for price Y. Each episode played tells how far the
 model is off: *gap* is the running mean of observed - Ĝ. So the plan must reach Ĝ(Y) ≥ bound + margin - gap, and Y is searched
 anew for every plan: nothing winds up. A *debt*, the sum of 2% of what each episode missed (never below 0), is added to it:
-where the model is wrong for ever it grows until the observed totals reach the bound.
+where the model is wrong for ever it grows until the observed totals reach the bound. An episode that meets the bound by less
+than the margin lets the debt fade: a limit of 0 cannot be met by more.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Aim(NamedTuple):
     scale: Array  # what counts as much
     least: Array  # the least price
     most: Array  # the largest price
+    top: Array  # the largest total that the range of a step allows
 
 
 class Dual:
@@ -63,7 +65,9 @@ class Dual:
         self.gap = self.gap + off / n
         self.variance = self.variance + (off * off - self.variance) / n
         short = aim.bounds + self.margin * aim.scale - totals
-        self.debt = np.clip(self.debt + _INTEREST * short, 0.0, 2.0 * aim.scale + np.abs(self.gap))
+        within = (totals >= aim.bounds) & (short > 0.0)  # met, if by less than the margin: more may not be possible
+        change = np.where(within, -self.debt, short)
+        self.debt = np.clip(self.debt + _INTEREST * change, 0.0, 2.0 * aim.scale + np.abs(self.gap))
 
     def needed(self, aim: Aim) -> Array:
         """(m,) what the estimate is to reach."""
@@ -112,14 +116,19 @@ class Dual:
         gain = _GAIN * float(aim.scale[i]) * max(0.0, 1.0 - float(self.debt[i] / (0.25 * aim.scale[i])))
         low: tuple[float, float] | None = None  # a price that is too low and what it lacks
         high: tuple[float, float] | None = None
+        full = bool(self.debt[i] <= close and self.gap[i] >= -close)  # what was played gives no reason to ask for more
         Y, factor, found = float(self.Y[i]), 2.0, self.estimate
         low_found = found
         for _ in range(_PASSES):
             short = needed - float(found[i])
-            if abs(short) <= close or (short < 0.0 and least >= Y):
+            if full and found[i] >= aim.top[i] - close:  # no plan can give more, so a lower price may do
+                short = min(short, 0.0)
+                if least >= Y:
+                    break
+            elif abs(short) <= close or (short < 0.0 and least >= Y):
                 break
             if short > 0.0:
-                meets = found[i] > aim.bounds[i]
+                meets = found[i] > aim.bounds[i] or found[i] >= aim.top[i] - close
                 if low is not None and meets and low[1] - short < gain * math.log2(max(Y, 0.05) / max(low[0], 0.05)):
                     Y, found = low[0], low_found  # more buys nothing
                     break

@@ -58,8 +58,14 @@ class Scaling(NamedTuple):
         if len(active) <= MOST_DIMENSIONS:
             return found
         Z = np.clip((states[:, active] - found.middle) / found.half, -EDGE, EDGE)
-        axes = np.linalg.eigh(Z.T @ Z)[1][:, ::-1][:, :MOST_DIMENSIONS]
-        return found._replace(axes=axes / np.maximum(np.quantile(np.abs(Z @ axes), 0.99, axis=0), 1e-6))
+        if len(Z) < len(active):  # the same axes from a matrix of as many rows as there are states
+            size, vectors = np.linalg.eigh(Z @ Z.T)
+            keep = size > 1e-9 * size[-1]
+            axes = (Z.T @ vectors[:, keep] / np.sqrt(size[keep]))[:, ::-1][:, :MOST_DIMENSIONS]
+        else:
+            axes = np.linalg.eigh(Z.T @ Z)[1][:, ::-1][:, :MOST_DIMENSIONS]
+        reach = np.quantile(np.abs(Z @ axes), 0.99, axis=0)
+        return found._replace(axes=axes / np.where(reach > 1e-6, reach, 1.0))
 
     @property
     def dimension(self) -> int:

@@ -89,8 +89,10 @@ class Record:
             self.returns = np.array([min(self.returns[0], sums[-1]), max(self.returns[1], sums[-1])])
 
     def units(self) -> Units:
-        """The map to [0,1] by all that was seen or given."""
-        return Units(self.low, np.maximum(self.high - self.low, 1e-9))
+        """The map to [0,1] by all that was seen or given. One that never varied is 1 wide, and of a constraint the top."""
+        flat = self.high - self.low < 1e-9
+        low = np.where(flat & (np.arange(len(flat)) > 0), self.high - 1.0, self.low)
+        return Units(low, np.where(flat, 1.0, self.high - self.low))
 
     def spread(self, units: Units) -> float:
         """How far the returns of episodes lie apart, in mapped reward."""

@@ -170,7 +170,8 @@ class SoftCells:
         units, outlook = planner.model.units, planner.outlook
         scale, worth = self.record.scale(units), outlook.spread * outlook.zoom
         least = np.minimum(_LEAST_WORTH * worth / self.record.slack(units), 0.5)
-        return Aim(self.record.bounds, scale, least, np.maximum(5.0 * worth * units.width[1:] / scale, _LEAST_MOST))
+        most = np.maximum(5.0 * worth * units.width[1:] / scale, _LEAST_MOST)
+        return Aim(self.record.bounds, scale, least, most, self.spec.horizon * (units.low + units.width)[1:])
 
     # -- telling
 
