@@ -365,3 +365,13 @@ def test_an_environment_may_reuse_the_array_of_its_observations():
     a = nr.Agent(OneBuffer(), limit=1.0, horizon=10, utility=cost).learn(60, progress_bar=False)
     assert all(x < y for x, y in seen)
     assert np.mean(a.rewards[-10:]) > 8.0
+
+
+def test_to_ask_for_auto_is_to_leave_it_out():
+    given = {
+        "features": Lifted(lambda x: np.asarray(x), n_actions=3, width=1, bound=1.0),
+        "limit": 1.0,
+        "utility": lambda *_: 0.0,
+    }
+    made = [nr.Agent(OneBuffer(), horizon=10, **given, **share).learner.constants for share in ({}, {"share": "auto"})]
+    assert made[0] == made[1] and made[0]["share"] == "all"

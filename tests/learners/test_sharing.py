@@ -81,3 +81,8 @@ def test_what_cannot_be_shared_is_said() -> None:
 def test_a_run_means_something_else_exactly_where_steps_share(problem: str, learner: str, given: dict, raised: bool) -> None:
     (key,) = Ask(problem, learner, episodes=5, **given).keys()
     assert key.meaning == meaning(learner, key.preset, key.params) + 2 * raised
+
+
+def test_a_certificate_by_confidence_shares_nothing() -> None:
+    with pytest.raises(InputError, match="share is 'all'; expected 'nothing' with certificate 'confidence'"):
+        nr.run("media-control", episodes=5, trials=1, preset="safe", safe_policy="safest", share="all", progress=False)

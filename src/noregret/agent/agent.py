@@ -135,7 +135,7 @@ class Agent(Flights, Watched):
             self._find(learner or choice.AUTO, choice.world_spec(world, objectives), options)
         else:
             chosen = features_for(features, world, objectives.horizon, seed, bound)
-            self._regress(learner, chosen, choice.usual(env, options) | options)
+            self._regress(learner, chosen, choice.usual(env, options))
 
     def _begin(self, world: World | None, objectives: Objectives, episodes: int | None, seed: int, ranges: Ranges) -> None:
         """All but the mind, whose numbers come later."""

@@ -103,7 +103,7 @@ def find_mind(name: str, spec: WorldSpec, seed: int, options: dict[str, Any]) ->
 
 
 def usual(env: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a learner on given features is asked for where nothing else is: steps share, but for the paper's own presets.
+    """What a learner on given features is asked for: what was given; else steps share, but for the paper's own presets.
 
     Args:
         env: the environment; problems of noregret say themselves what their steps share.
@@ -111,7 +111,7 @@ def usual(env: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     preset = options.get("preset", "practical")
     share = {} if is_problem(env) or preset not in ("practical", "simple") else {"share": "all"}
-    return {"preset": preset, "slater_gap": None, **share}
+    return {"preset": preset, "slater_gap": None, **options} | (share if options.get("share", "auto") == "auto" else {})
 
 
 def regression(

@@ -222,6 +222,10 @@ class PrimalDualLSVI(Algorithm1):
             raise InputError(
                 "bonus is 'variance'; expected with it one-hot features, no rounding, and share 'nothing' or 'all'"
             )
+        if constants.certificate == "confidence" and share != "nothing":
+            raise InputError(
+                f"share is {share!r}; expected 'nothing' with certificate 'confidence', whose counts are of a step"
+            )
         safe = self._safe_policy(safe_policy, constants)
         self.constants = vars(constants) | {"features": called}
         if safe is not None:
