@@ -3,8 +3,8 @@
 For each constraint, Ĝ(Y) is the total that the model expects of the plan for price Y. Each episode played tells how far the
 model is off: *gap* is the running mean of observed - Ĝ. So the plan must reach Ĝ(Y) ≥ bound + margin - gap, and Y is searched
 anew for every plan: nothing winds up. A *debt*, the sum of 2% of what each episode missed (never below 0), is added to it:
-where the model is wrong for ever it grows until the observed totals reach the bound. An episode that meets the bound by less
-than the margin lets the debt fade: a limit of 0 cannot be met by more.
+where the model is wrong for ever it grows until the observed totals reach the bound. Where no total can
+reach the margin too, as for a limit of 0, an episode that meets the bound lets the debt fade.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Dual:
         self.gap = self.gap + off / n
         self.variance = self.variance + (off * off - self.variance) / n
         short = aim.bounds + self.margin * aim.scale - totals
-        within = (totals >= aim.bounds) & (short > 0.0)  # met, if by less than the margin: more may not be possible
-        change = np.where(within, -self.debt, short)
+        full = (totals >= aim.bounds) & (aim.bounds + self.margin * aim.scale > aim.top)  # met, and more is not possible
+        change = np.where(full, -self.debt, short)
         self.debt = np.clip(self.debt + _INTEREST * change, 0.0, 2.0 * aim.scale + np.abs(self.gap))
 
     def needed(self, aim: Aim) -> Array:
