@@ -134,6 +134,7 @@ def test_whole_episodes_from_a_log_are_learned_as_if_they_were_played(kind):
         (lambda: told.tell_episode(x, a, [0.0], r), "rewards has 1 entries; expected 2"),
         (lambda: told.tell_episode(x, a, r, [r, r, r]), "values has 6 entries; expected 2"),
         (lambda: told.tell_episode(x, a, [0.0, np.nan], r), "step 1: reward is nan"),
+        (lambda: told.tell_episode(x, a, ["x", 0.0], r), "rewards is ['x', 0.0]; expected numbers"),
         (
             lambda: told.tell_episode(x, a, r, r, masks=[[1, 1, 1], [1, 0, 1]]),
             "step 1: action is 1; expected one that its mask",

@@ -22,7 +22,6 @@ from noregret.agent.records import Record
 from noregret.errors import InputError, shown
 from noregret.gym.spaces import Actions, check_mask
 from noregret.learners.minds import Mind, Played
-from noregret.problems.validation import floats
 
 if TYPE_CHECKING:
     from noregret.gym import Objectives
@@ -120,12 +119,12 @@ class Flights:
         if (trace := self._flights.get(episode)) is None:
             known = ", ".join(map(repr, self._flights)) or "none"
             raise InputError(f"{_named(episode)} is not in flight; expected act() first (in flight: {known})")
-        told, rewards = len(trace.rewards), np.atleast_1d(floats("reward", reward))
+        told, rewards = len(trace.rewards), np.atleast_1d(_numbers("reward", reward))
         n, m = len(rewards), len(self.objectives.limits)
         if rewards.ndim != 1 or n > len(trace.actions) - told or not n:
             left = len(trace.actions) - told
             raise InputError(f"{_named(episode)} is told of {rewards.size} actions; expected at most {left}: act() comes first")
-        given = floats("values", values)
+        given = _numbers("values", values)
         if given.size != n * m:
             raise InputError(f"values has shape {given.shape}; expected {m} for each of {n} actions")
         checked = [self.objectives.check(told + i, rewards[i], row) for i, row in enumerate(given.reshape(n, m))]
@@ -167,7 +166,7 @@ class Flights:
             InputError: there are more steps than the horizon has, or a part cannot be used; the message names the step.
         """
         L, H, m = len(actions), self.objectives.horizon, len(self.objectives.limits)
-        given, earned = floats("values", values), floats("rewards", rewards)
+        given, earned = _numbers("values", values), _numbers("rewards", rewards)
         if not 1 <= L <= H:
             raise InputError(f"actions has {L} entries; expected 1 to the horizon {H}")
         for name, n, wanted in (
@@ -199,3 +198,11 @@ class Flights:
 
 def _named(episode: Hashable) -> str:
     return "the episode" if episode is None else f"episode {shown(episode)}"
+
+
+def _numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Numbers of any shape, finite or not; the check of each step says which is not."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {shown(value)}; expected numbers") from None

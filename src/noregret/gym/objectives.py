@@ -126,11 +126,11 @@ class Objectives:
         if given.shape != (m,):
             raise InputError(f"step {step}: {self.word} has shape {given.shape}; expected ({m},), one for each constraint")
         try:
-            number = math.nan if isinstance(reward, str) else float(reward)
+            number = float(reward)
         except (TypeError, ValueError):
-            number = math.nan
+            raise InputError(f"step {step}: reward is {shown(reward)}; expected a finite number") from None
         if not math.isfinite(number):
-            raise InputError(f"step {step}: reward is {shown(reward)}; expected a finite number")
+            raise InputError(f"step {step}: reward is {number:g}; expected a finite number")
         for i, value in enumerate(given.tolist()):
             if not math.isfinite(value):
                 raise InputError(f"step {step}: {self.word} {i} is {value:g}; expected a finite number")
