@@ -104,7 +104,7 @@ class ReferencePlanning(Tables):
 
     def pair(self, n: float, p_hat: Array, mean: Array, times: float) -> tuple[Any, Any, Any]:
         """For transitions seen n times and means of so many ``times``: worth (J,), lower (S,) and upper (S,)."""
-        raise NotImplementedError
+        raise TypeError("a subclass says it")
 
     def hopeful(self, j: int) -> bool:
         return True

@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.draws import dirichlet, seed, uniform
 from noregret.kernels.flat import row
-from noregret.kernels.gram.base import learn
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.jit import jit
 from noregret.kernels.programs import Basis, Rows
@@ -46,9 +45,8 @@ from noregret.learners.planning import (
     PlanRule,
     note_counts,
     refresh,
-    schedule,
     solve_program,
-    take_in,
+    update,
 )
 from noregret.learners.registry import register
 from noregret.problems.base import Array, Spec
@@ -112,20 +110,6 @@ def plan(state: Any) -> None:
         world, own = (state.start, state.b, state.available), (state.policy, state.safe, state.Y, state.prices)
         solve_program(state.rows, state.basis, world, own, state.tally, state.rule.margin)
         note_counts(state.counted, state.sums)
-
-
-def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
-    """Take in the episode.
-
-    Args:
-        state: the learner's own, changed in place.
-        states: (H+1,) the states visited, the last one after the last action.
-        actions: (H,) the actions taken.
-        observed: (H,1+m) the reward and the utilities of each step.
-    """
-    learn(state.model, states, actions, observed)
-    take_in(state.sums, states, actions, observed)
-    schedule(state.tally, state.rule, state.sums, state.counted, states, actions)
 
 
 @register
