@@ -81,6 +81,9 @@ class Learner:
     promise: ClassVar[tuple[str, str] | None] = ("-", "-")
     sharing: ClassVar[tuple[str, ...]] = ()  # what its steps may learn together beside "nothing"; see ``choices.shared``
     told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
+    #: What a search may try, for each preset that is tuned: ranges as ``noregret tune --param`` reads them.
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    source: ClassVar[str] = ""  # where its formulas are from: "paper", "code", "notes" or "memory", the least sure of them
     takes: ClassVar[type] = Spec  # the kind of spec that it works on
     vectors: ClassVar[type[Learner] | None] = None  # the same learner for a ContinuousSpec, where there is one
 
