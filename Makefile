@@ -5,6 +5,8 @@
 #   make lint     format, lint, types and layers, none of which may complain
 #   make bench    timings, as ratios
 #   make bench-all  these, every learner, continuous states and the store (takes long)
+#   make docs     the site, in site/
+#   make docs-serve  the site, shown at http://127.0.0.1:8000 and built again after an edit
 #   make clean    forget the environment
 
 PYTHON ?= python3
@@ -19,7 +21,7 @@ export OPENBLAS_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help paper test lint format bench bench-all clean
+.PHONY: help paper test lint format bench bench-all docs docs-serve clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -41,20 +43,27 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(VENV)/installed-dev
-	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples tools
+	$(BIN)/ruff check src tests benchmarks examples tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/installed-dev
-	$(BIN)/ruff format src tests benchmarks examples
-	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format src tests benchmarks examples tools
+	$(BIN)/ruff check --fix src tests benchmarks examples tools
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 bench-all: bench
 	for name in learners continuous continuous_regret store; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+# NO_MKDOCS_2_WARNING: the theme would print an advertisement.
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
+
+docs-serve: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 DOCS_STALE=1 $(BIN)/mkdocs serve --watch src --watch tools $(ARGS)
 
 clean:
 	rm -rf $(VENV)

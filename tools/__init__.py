@@ -1,0 +1,1 @@
+"""What the project needs and the package does not."""

@@ -1,0 +1,1 @@
+"""How the site is made: pages from registries, docstrings and notebooks, all computed by the code they document."""

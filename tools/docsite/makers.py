@@ -1,0 +1,10 @@
+"""All that makes pages; each is a function from a :class:`~tools.docsite.site.Site` to pages and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tools.docsite import notebooks, outside, reference
+from tools.docsite.site import Page, Site
+
+ALL: tuple[Callable[[Site], Iterator[Page]], ...] = (outside.pages, notebooks.pages, reference.pages)

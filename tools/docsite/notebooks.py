@@ -1,0 +1,133 @@
+"""Tutorials: notebooks written as Python files (jupytext's percent format), run while the site is built.
+
+Every ``docs/**/*.py`` is one. Its outputs are kept by a hash of its text and of the package, and shown below their cells; the
+notebook itself, with outputs, can be taken from the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tools.docsite.site import Page, Site
+
+#: Seconds that one cell may take.
+PATIENCE = 300
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """A page, its pictures and its .ipynb for each notebook."""
+    for path in sorted((site.root / "docs").rglob("*.py")):
+        place = path.relative_to(site.root / "docs").with_suffix("").as_posix()
+        yield from _one(site, path, place)
+
+
+def _one(site: Site, path: Path, place: str) -> Iterator[Page]:
+    import jupytext
+
+    source = path.read_text()
+    inputs = {"source": source, "maker": Path(__file__).read_text()}
+    kept = site.kept(f"notebooks/{place}", inputs, lambda folder: execute(path, folder), compute=site.wanted(place))
+    notebook = jupytext.reads(source, fmt="py:percent") if kept is None else json.loads(kept["notebook.ipynb"])
+    text, pictures = to_markdown(notebook, place)
+    yield Page(f"{place}.md", text)
+    for name, content in pictures.items():
+        yield Page(f"{place}-{name}", content)
+    if kept is not None:
+        yield Page(f"{place}.ipynb", kept["notebook.ipynb"])
+
+
+def execute(path: Path, folder: Path) -> None:
+    """Run a notebook from the top, in a kernel of its own, and write it with its outputs.
+
+    Args:
+        path: its source.
+        folder: where ``notebook.ipynb`` is written.
+
+    Raises:
+        CellExecutionError: a cell raised something; the site is not built.
+    """
+    import jupytext
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = jupytext.read(path, fmt="py:percent")
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    work = folder / "work"
+    work.mkdir()
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    where = {"metadata": {"path": str(work)}}
+    client = NotebookClient(notebook, kernel_name="python3", timeout=PATIENCE, resources=where, record_timing=False)
+    client.extra_arguments = ["--log-level=ERROR"]
+    client.execute(env=os.environ | {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "COLUMNS": "100"})
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{number}"
+    shutil.rmtree(work)
+    (folder / "notebook.ipynb").write_text(nbformat.writes(notebook, version=4))
+
+
+def to_markdown(notebook: Any, place: str) -> tuple[str, dict[str, bytes]]:
+    """A page of Markdown and its pictures.
+
+    Args:
+        notebook: as JSON.
+        place: of the page, without its ending; pictures are named after it.
+    """
+    parts: list[str] = []
+    pictures: dict[str, bytes] = {}
+    name = place.rpartition("/")[2]
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(text)
+            continue
+        if "hide-input" not in cell.get("metadata", {}).get("tags", ()) and text.strip():
+            parts.append(f"```python\n{text}\n```")
+        for output in cell.get("outputs", ()):
+            parts.append(_output(output, name, pictures))
+    parts.append(
+        f'<small markdown="1">Run by the build of this site; take the [notebook]({name}.ipynb) with you.</small>'
+        if any(cell.get("outputs") for cell in notebook["cells"])
+        else ""
+    )
+    return "\n\n".join(filter(None, parts)) + "\n", pictures
+
+
+def _output(output: Any, name: str, pictures: dict[str, bytes]) -> str:
+    if output["output_type"] == "stream":
+        return _plain("".join(output["text"])) if output["name"] == "stdout" else ""
+    data = output.get("data", {})
+    if "image/svg+xml" in data:
+        return _picture("".join(data["image/svg+xml"]).encode(), "svg", name, pictures)
+    for kind, ending in (("image/png", "png"), ("image/gif", "gif")):
+        if kind in data:
+            return _picture(base64.b64decode("".join(data[kind])), ending, name, pictures)
+    if "text/html" in data:
+        return f'<div class="output">{_unindented("".join(data["text/html"]))}</div>'
+    if "text/markdown" in data:
+        return "".join(data["text/markdown"])
+    return _plain("".join(data["text/plain"])) if "text/plain" in data else ""
+
+
+def _picture(content: bytes, ending: str, name: str, pictures: dict[str, bytes]) -> str:
+    place = f"{len(pictures)}.{ending}"
+    pictures[place] = content
+    return f'<div class="figure" markdown="1">\n![Output of the cell above]({name}-{place})\n</div>'
+
+
+def _plain(text: str) -> str:
+    shown = html.escape(_COLOURS.sub("", text).rstrip("\n"))
+    return f'<div class="output"><pre><code>{shown}</code></pre></div>' if shown else ""
+
+
+def _unindented(text: str) -> str:
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
