@@ -18,7 +18,7 @@ from noregret._system.arrays import LARGEST, check_arrays, check_range
 from noregret.errors import InputError
 from noregret.kernels.dispatch import run_plan, run_update
 from noregret.kernels.guests import is_guest, uniforms_of
-from noregret.learners import choices
+from noregret.learners import choices, tuned
 from noregret.problems.base import Array, Spec
 from noregret.theory import Promise
 
@@ -81,7 +81,9 @@ class Learner:
     promise: ClassVar[tuple[str, str] | None] = ("-", "-")
     sharing: ClassVar[tuple[str, ...]] = ()  # what its steps may learn together beside "nothing"; see ``choices.shared``
     told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
-    #: What a search may try, for each preset that is tuned: ranges as ``noregret tune --param`` reads them.
+    #: What ``noregret tune-all`` may try: ranges as ``noregret tune --param`` reads them, by form. "theory" is the printed
+    #: algorithm, whose winners become the preset "tuned"; "practical" is the preset of that name. A name is that of a
+    #: parameter, or ``<number>_scale``, which multiplies a number of the preset. Lists begin with what the preset has.
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     source: ClassVar[str] = ""  # where its formulas are from: "paper", "code", "notes" or "memory", the least sure of them
     takes: ClassVar[type] = Spec  # the kind of spec that it works on
@@ -98,6 +100,8 @@ class Learner:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "theory" in cls.space and "tuned" not in cls.presets:
+            cls.presets = (*cls.presets, "tuned")
         if "__init__" in vars(cls) and "parameters" not in vars(cls):
             given = inspect.signature(cls).parameters
             inherited = cls.parameters if any(each.kind is each.VAR_KEYWORD for each in given.values()) else ()
@@ -129,9 +133,15 @@ class Learner:
     def meaning(cls, preset: str, params: Mapping[str, Any]) -> int:
         """Which meaning the preset with these parameters has: 1 as in version 0.1, 2 where it is another one now.
 
-        It is part of what a stored run is: numbers of two meanings never share a name.
+        It is part of what a stored run is: numbers of two meanings never share a name. What a search found for a preset adds a
+        multiple of 4 (:func:`noregret.learners.tuned.meaning`).
         """
-        return 1
+        return 1 + tuned.meaning(cls.name, preset, {name for name, value in params.items() if value is not None})
+
+    @classmethod
+    def knows(cls, name: str) -> bool:
+        """Whether it takes a parameter of this name: one of ``parameters``, or the ``_scale`` of one where it has a space."""
+        return name in cls.parameters or (bool(cls.space) and name.removesuffix(choices.SCALE) in cls.parameters)
 
     @classmethod
     def shared(cls, preset: str, params: Mapping[str, Any], declared: str) -> tuple[str, str]:

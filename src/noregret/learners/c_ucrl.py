@@ -23,6 +23,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,10 +41,15 @@ class CUCRL(PlanningLearner):
     name: ClassVar[str] = "c-ucrl"
     summary: ClassVar[str] = "C-UCRL (Zheng, Ratliff 2020), episodic port: rounds, pessimistic utilities; is told a safe policy"
     promise: ClassVar[tuple[str, str]] = ("T^¾ (P known)", "0 (P known)")
+    source: ClassVar[str] = "memory"
     told: ClassVar[tuple[str, ...]] = ("safe_policy",)
     parameters: ClassVar[tuple[str, ...]] = (*PlanningLearner.parameters, "safe_policy")
     replans: ClassVar[tuple[str, str]] = ("rounds", "rounds")
     boxed: ClassVar[bool] = True
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-5:1:log",),
+        "practical": ("bonus_scale=1e-5:1:log",),
+    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         J = 1 + spec.n_constraints

@@ -10,12 +10,22 @@ import numpy as np
 from noregret import theory
 from noregret._system.checks import integer
 from noregret.errors import InputError, unknown_name
+from noregret.learners import tuned
+
+#: What a number's multiplier is called: ``eta_scale`` multiplies the preset's η.
+SCALE = "_scale"
 
 #: What steps may learn together; "auto" is what the problem declares.
 SHARE = ("all", "auto", "nothing", "transitions")
 
 #: Presets that use what a problem declares. The others share nothing, as printed; so does ``safe``, whose counts are of a step.
 SHARING = ("practical", "cautious")
+
+#: Presets that are the printed algorithm: with the paper's constants, or with these times scales that a search found.
+PRINTED = ("theory", "tuned")
+
+#: Why a number is what ``noregret tune-all`` found.
+TUNED = "tuned, see docs/practical.md"
 
 
 def shared(takes: tuple[str, ...], preset: str, given: Any, declared: str) -> tuple[str, str]:
@@ -80,19 +90,30 @@ def flag(name: str, value: Any) -> bool:
 
 
 class Choices:
-    """The numbers of a learner: what the user gave, else what the preset says; ``values`` and, for each, ``why``."""
+    """The numbers of a learner: what the user gave, else what the preset says; ``values`` and, for each, ``why``.
+
+    For each number that a learner asks for with :meth:`number` or :meth:`offer` the user may give a ``<name>_scale`` in its
+    place, which multiplies what the preset says. The presets "tuned" and "practical" have scales and options of their own,
+    found by ``noregret tune-all`` (:mod:`noregret.learners.tuned`); what the user gives comes first.
+    """
 
     def __init__(
         self, learner: str, preset: str, slater_gap: float | None, given: dict[str, Any], known: tuple[str, ...]
     ) -> None:
-        for key in given:
-            if key not in known:
+        for key, value in given.items():
+            stem = key.removesuffix(SCALE)
+            if key not in known and (stem == key or stem not in known):
                 raise unknown_name(f"parameter of {learner}", key, known)
-        self.preset, self.slater_gap = preset, slater_gap
+            if key not in known and value is not None and given.get(stem) is not None:
+                raise InputError(f"{key} is {value!r} and {stem} is {given[stem]!r}; expected one of them")
+        self.learner, self.preset, self.slater_gap = learner, preset, slater_gap
         self.given = {key: value for key, value in given.items() if value is not None}
+        self.scales = {key: number(key, self.given.pop(key), above=0.0) for key in list(self.given) if key not in known}
+        self.tuned = tuned.winners(learner, preset, {*self.given, *self.scales})
         self.values: dict[str, Any] = {}
         self.why: dict[str, str] = {}
         self.tightened = False  # by Theorem 2: then ξ = 4H/γ
+        self._scaled: set[str] = set()  # scales that were used
 
     def gave(self, key: str) -> bool:
         """Whether the user gave this one."""
@@ -107,9 +128,34 @@ class Choices:
             reason: where ``value`` comes from.
         """
         if key not in self.values:
-            self.why[key] = "given" if key in self.given else reason
-            self.values[key] = self.given.get(key, value)
+            self.values[key] = self._chosen(key, value, reason)
         return self.values[key]
+
+    def _chosen(self, key: str, value: Any, reason: str, scales: bool = True) -> Any:
+        """What the user gave, else what a search found, else ``value``, times its scale where it may have one; notes why."""
+        if key in self.given:
+            self.why[key] = "given"
+            return self.given[key]
+        if key in self.tuned:
+            self.why[key] = TUNED
+            return self.tuned[key]
+        scale, name = 1.0, key + SCALE
+        if scales and isinstance(value, float | int) and not isinstance(value, bool):
+            self._scaled.add(name)
+            scale = self.scales.get(name, self.tuned.get(name, 1.0))
+        self.why[key] = reason
+        if scale != 1.0:
+            self.why[key] += f", times {scale:g}" + ("" if name in self.scales else f" ({TUNED})")
+            value = value * scale
+        return value
+
+    def done(self) -> None:
+        """Refuse scales of what is no number of this learner with this preset; called when all numbers were asked for."""
+        for name in self.scales.keys() - self._scaled:
+            stem = name.removesuffix(SCALE)
+            raise InputError(
+                f"{name} is {self.scales[name]:g}; {stem} is no number that preset {self.preset!r} sets: leave it out"
+            )
 
     def share(self, takes: tuple[str, ...], declared: str) -> str:
         """What steps learn together (:func:`shared`)."""
@@ -118,8 +164,8 @@ class Choices:
 
     @property
     def theory(self) -> bool:
-        """Whether the paper's constants are asked for."""
-        return self.preset == "theory"
+        """Whether the printed algorithm is asked for, with the paper's constants or these times tuned scales."""
+        return self.preset in PRINTED
 
     def cap(self, H: int, gap: float) -> tuple[float, str]:
         """ξ and its reason."""
@@ -127,7 +173,7 @@ class Choices:
 
     def gap(self) -> float:
         """γ; where it is unknown, 1, but not for the paper's constants."""
-        if self.slater_gap is None and self.theory:
+        if self.slater_gap is None and self.preset == "theory":
             raise InputError("slater_gap is None; preset 'theory' needs the Slater gap γ: a number (or 'oracle' in run)")
         return self.slater_gap or 1.0
 
@@ -137,8 +183,7 @@ class Choices:
     ) -> float:  # fmt: skip
         """A number at least 0 (or more than ``above``): given, or by preset, each a pair of value and reason."""
         value, reason = theory if self.theory or practical is None else practical
-        self.why[key] = "given" if key in self.given else reason
-        self.values[key] = chosen = number(key, self.given.get(key, value), above, infinite)
+        self.values[key] = chosen = number(key, self._chosen(key, value, reason), above, infinite)
         return chosen
 
     def probability(self) -> float:
@@ -147,23 +192,19 @@ class Choices:
 
     def flag(self, key: str, theory: bool, practical: bool, reason: str) -> bool:
         """True or False: given, else ``theory`` or ``practical`` by preset, for that ``reason``."""
-        self.why[key] = "given" if key in self.given else reason
-        self.values[key] = chosen = flag(key, self.given.get(key, theory if self.theory else practical))
+        self.values[key] = chosen = flag(key, self._chosen(key, theory if self.theory else practical, reason))
         return chosen
 
     def count(self, key: str, theory: tuple[int, str], practical: tuple[int, str] | None = None, most: int = 1 << 62) -> int:
         """A whole number from 1 to ``most``: given, or by preset, each a pair of value and reason."""
         value, reason = theory if self.theory or practical is None else practical
-        self.why[key] = "given" if key in self.given else reason
-        chosen = self.given.get(key, value)
-        self.values[key] = chosen = integer(key, chosen, 1, most)
+        self.values[key] = chosen = integer(key, self._chosen(key, value, reason, scales=False), 1, most)
         return chosen
 
     def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:
         """One of the ``allowed`` words: given, else ``default``, for that ``reason``."""
-        word = self.given.get(key, default)
+        word = self._chosen(key, default, reason)
         if word not in allowed:
             raise unknown_name(key, str(word), allowed)
-        self.why[key] = "given" if key in self.given else reason
         self.values[key] = word
         return str(word)

@@ -23,6 +23,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,8 +41,13 @@ class CMDPRL(PlanningLearner):
     name: ClassVar[str] = "cmdp-rl"
     summary: ClassVar[str] = "UCRL-CMDP (Singh, Gupta, Shroff 2020), episodic port: best plausible CMDP, in epochs of T^⅓ steps"
     promise: ClassVar[tuple[str, str]] = ("T^⅔", "T^⅔")
+    source: ClassVar[str] = "memory"
     boxed: ClassVar[bool] = True
     replans: ClassVar[tuple[str, str]] = ("epochs", "doubling")
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-5:1:log",),
+        "practical": ("bonus_scale=1e-5:1:log",),
+    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         T = K * spec.horizon

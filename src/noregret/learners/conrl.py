@@ -22,6 +22,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,6 +40,11 @@ class ConRL(PlanningLearner):
     name: ClassVar[str] = "conrl"
     summary: ClassVar[str] = "ConRL (Brantley et al. 2020): optimum of the empirical CMDP with Hoeffding bonuses, by LP"
     promise: ClassVar[tuple[str, str]] = ("√K", "√K")
+    source: ClassVar[str] = "memory"
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-6:1:log",),
+        "practical": ("bonus_scale=1e-6:1:log",),
+    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         J = 1 + spec.n_constraints

@@ -389,7 +389,7 @@ class DenseLSVIUCB(DensePrimalDualLSVI):
         if "beta" not in given:
             p, scale = float(given.get("p", 0.01)), float(given.get("bonus_scale", 1.0))
             given["beta"] = scale * (theory_beta(d, H, K, p) if self.preset == "theory" else PRACTICAL_BETA)
-        sizes = {"H": H, "A": self.spec.n_actions, "d": d, "m": self.spec.n_constraints, "K": K}
+        sizes: dict[str, Any] = {"H": H, "A": self.spec.n_actions, "d": d, "m": self.spec.n_constraints, "K": K}
         given |= {"alpha": math.inf, "eta": 0.0, "xi": 1.0, "zeta": 0.0}
         given |= {"alpha_schedule": "fixed", "eta_schedule": "fixed", "damping": False}
         chosen, why = primal_dual("theory" if self.preset == "theory" else "simple", **sizes, **given)

@@ -24,6 +24,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,10 +43,20 @@ class DOPE(PlanningLearner):
     name: ClassVar[str] = "dope"
     summary: ClassVar[str] = "DOPE (Bura et al. 2022): optimistic reward and model, pessimistic utility; is told a safe policy"
     promise: ClassVar[tuple[str, str]] = ("S√(AK)", "0 (hard)")
+    source: ClassVar[str] = "code"
     told: ClassVar[tuple[str, ...]] = ("safe_policy",)
     several: ClassVar[bool] = False
     boxed: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = (*PlanningLearner.parameters, "C_r", "C_g", "safe_episodes", "safe_policy")
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": (
+            "bonus_scale=1e-6:1:log",
+            "C_r_scale=1e-3:10:log",
+            "C_g_scale=1e-3:10:log",
+            "safe_episodes_scale=1e-8:1e-3:log",
+        ),
+        "practical": ("bonus_scale=1e-6:1:log", "C_r_scale=0.01:10:log", "C_g_scale=0.01:10:log"),
+    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         H, S, A, p, gap = spec.horizon, spec.n_states, spec.n_actions, choices.probability(), choices.gap()

@@ -97,6 +97,7 @@ class LeastSquaresLearner(Learner):
         choices = Choices(self.name, self.preset, asked.slater_gap, asked.params, self.parameters)
         self.phi, self.dimension, called = feature_map(self.spec, asked.features)
         state = self._start(choices)
+        choices.done()
         self.constants, self.explain = choices.values | {"features": called}, choices.why
         return state
 

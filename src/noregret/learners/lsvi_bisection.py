@@ -26,6 +26,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -102,6 +103,16 @@ class LSVIBisection(LeastSquaresLearner):
     parameters: ClassVar[tuple[str, ...]] = (*REGRESSION, "alpha", "max_price", "passes")
     several: ClassVar[bool] = False
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T) (hard)")
+    source: ClassVar[str] = "notes"
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-6:1:log", "lam_scale=1e-6:1:log", "alpha_scale=0.1:1000:log", "max_price_scale=0.1:10:log"),
+        "practical": (
+            "bonus_scale=0.01:10:log",
+            "lam_scale=0.01:10:log",
+            "alpha_scale=0.1:10:log",
+            "max_price_scale=0.1:10:log",
+        ),
+    }
 
     def _start(self, choices: Choices) -> BisectionState:
         spec, H, A, root = self.spec, self.spec.horizon, self.spec.n_actions, math.sqrt(self.episodes)

@@ -21,6 +21,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -87,6 +88,11 @@ class LSVIUCB(LeastSquaresLearner):
     summary: ClassVar[str] = "LSVI-UCB (Jin et al. 2020): greedy LSVI with bonus; ignores the constraints"
     parameters: ClassVar[tuple[str, ...]] = REGRESSION
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "none")
+    source: ClassVar[str] = "notes"
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-6:1:log", "lam_scale=1e-6:1:log"),
+        "practical": ("bonus_scale=0.01:10:log", "lam_scale=0.01:10:log"),
+    }
 
     def _start(self, choices: Choices) -> LSVIState:
         spec = self.spec

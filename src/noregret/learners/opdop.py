@@ -33,6 +33,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from noregret.errors import InputError
@@ -88,9 +89,26 @@ class OPDOP(TabularLearner):
     name: ClassVar[str] = "opdop"
     summary: ClassVar[str] = "OPDOP (Ding et al. 2021): optimistic evaluation, mirror descent with mixing, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(d²H⁵T)", "√(d²H⁵T)")
+    source: ClassVar[str] = "memory"
     parameters: ClassVar[tuple[str, ...]] = ("form", "bonus_scale", "alpha", "eta", "theta", "lam", "beta", "xi", "p", "share")
     sharing: ClassVar[tuple[str, ...]] = ("all",)
     several: ClassVar[bool] = False
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": (
+            "bonus_scale=1e-6:1:log",
+            "lam_scale=1e-3:1:log",
+            "alpha_scale=1:1e4:log",
+            "eta_scale=0.1:1000:log",
+            "xi_scale=0.1:10:log",
+        ),
+        "practical": (
+            "bonus_scale=1e-6:1e-2:log",
+            "lam_scale=0.01:100:log",
+            "alpha_scale=0.1:10:log",
+            "eta_scale=0.03:30:log",
+            "xi_scale=0.1:10:log",
+        ),
+    }
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState | KernelState:
         H, S, A = spec.horizon, spec.n_states, spec.n_actions

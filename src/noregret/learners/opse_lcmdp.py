@@ -31,6 +31,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -149,8 +150,13 @@ class OPSELCMDP(LeastSquaresLearner):
     summary: ClassVar[str] = "OPSE-LCMDP (Kitamura et al. 2025): no violation in any episode; is told r, g and a safe policy"
     several: ClassVar[bool] = False
     promise: ClassVar[tuple[str, str]] = ("H⁴√(d⁵K)/γ", "0 (hard)")
+    source: ClassVar[str] = "paper"
     parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "reward", "utilities")
     told: ClassVar[tuple[str, ...]] = ("reward", "utilities", "safe_policy")
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-6:1:log", "lam_scale=1e-6:1:log", "kappa_scale=0.1:1e6:log", "max_price_scale=1e-4:10:log"),
+        "practical": ("bonus_scale=0.01:3:log", "C_g_scale=0.1:3:log", "kappa_scale=0.1:10:log", "max_price_scale=0.1:10:log"),
+    }
 
     def _start(self, choices: Choices) -> OPSEState:
         spec, given = self.spec, choices.given

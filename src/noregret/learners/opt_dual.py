@@ -28,6 +28,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -99,8 +100,13 @@ class OptDual(TabularLearner):
     name: ClassVar[str] = "opt-dual"
     summary: ClassVar[str] = "OptDual-CMDP (Efroni, Mannor, Pirotta 2020): best policy in the best plausible model, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT)")
+    source: ClassVar[str] = "memory"
     parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eta", "truncate", "p", "share")
     sharing: ClassVar[tuple[str, ...]] = ("all",)
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-5:1:log", "eta_scale=0.01:100:log"),
+        "practical": ("bonus_scale=1e-5:0.3:log", "eta_scale=0.03:30:log"),
+    }
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptDualState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints

@@ -31,6 +31,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar
 
 from noregret.learners.choices import Choices
@@ -58,8 +59,13 @@ class OptPrimalDual(TabularLearner):
     name: ClassVar[str] = "opt-primal-dual"
     summary: ClassVar[str] = "OptPrimalDual-CMDP (Efroni, Mannor, Pirotta 2020): optimistic model, mirror descent, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(H⁵S²AT)", "√(H⁵S²AT)")
+    source: ClassVar[str] = "memory"
     parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "alpha", "eta", "xi", "p", "share")
     sharing: ClassVar[tuple[str, ...]] = ("all",)
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-6:1:log", "alpha_scale=1:1e4:log", "eta_scale=0.1:1000:log", "xi_scale=0.1:10:log"),
+        "practical": ("bonus_scale=1e-6:1e-2:log", "alpha_scale=0.1:10:log", "eta_scale=0.03:30:log", "xi_scale=0.1:10:log"),
+    }
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState:
         H, A, m = spec.horizon, spec.n_actions, spec.n_constraints

@@ -22,6 +22,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,7 +41,12 @@ class UCRLOptLP(PlanningLearner):
     name: ClassVar[str] = "ucrl-opt-lp"
     summary: ClassVar[str] = "OptCMDP (Efroni, Mannor, Pirotta 2020): optimum of the best plausible CMDP, by the extended LP"
     promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT) (hard)")
+    source: ClassVar[str] = "memory"
     boxed: ClassVar[bool] = True
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-5:1:log",),
+        "practical": ("bonus_scale=1e-5:1:log",),
+    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         L_p, L_l = logarithms(spec, K, choices.probability())
@@ -55,6 +61,11 @@ class OptCMDPBonus(PlanningLearner):
     name: ClassVar[str] = "optcmdp-bonus"
     summary: ClassVar[str] = "OptCMDP-bonus (Efroni, Mannor, Pirotta 2020): optimum of the empirical CMDP with a bonus, by LP"
     promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT) (hard)")
+    source: ClassVar[str] = "memory"
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-6:1:log",),
+        "practical": ("bonus_scale=1e-6:1:log",),
+    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         L_p, L_l = logarithms(spec, K, choices.probability())

@@ -26,6 +26,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,9 +46,14 @@ class OptPessLP(PlanningLearner):
         "OptPess-LP (Liu et al. 2021): optimistic reward, pessimistic utility, by LP; is told a safe policy"
     )
     promise: ClassVar[tuple[str, str]] = ("√(H⁵S³AT)/γ", "0 (hard)")
+    source: ClassVar[str] = "code"
     told: ClassVar[tuple[str, ...]] = ("safe_policy",)
     several: ClassVar[bool] = False
     parameters: ClassVar[tuple[str, ...]] = (*PlanningLearner.parameters, "C_r", "C_g", "test", "anywhere", "safe_policy")
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-6:1:log", "C_r_scale=1e-3:10:log", "C_g_scale=1e-3:10:log"),
+        "practical": ("bonus_scale=1e-5:1:log", "C_r_scale=0.01:10:log", "C_g_scale=0.01:10:log"),
+    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         H, S, A, gap = spec.horizon, spec.n_states, spec.n_actions, choices.gap()

@@ -26,6 +26,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -98,9 +99,19 @@ class OptPessPrimalDual(TabularLearner):
     name: ClassVar[str] = "optpess-primal-dual"
     summary: ClassVar[str] = "OptPess-PrimalDual (Liu et al. 2021): optimistic greedy policy, queue with a shrinking tightening"
     promise: ClassVar[tuple[str, str]] = ("√(H⁵S³AT)", "1")
+    source: ClassVar[str] = "memory"
     parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eps_scale", "eps_cap", "eta", "p", "share")
     sharing: ClassVar[tuple[str, ...]] = ("all",)
     several: ClassVar[bool] = False
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-5:1:log", "eps_scale=1e-7:1:log", "eta_scale=0.01:100:log"),
+        "practical": (
+            "bonus_scale_scale=0.03:10:log",
+            "eps_scale=1e-7:0.1:log",
+            "eps_cap_scale=0.1:30:log",
+            "eta_scale=0.03:30:log",
+        ),
+    }
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptPessState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints

@@ -27,6 +27,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -121,7 +122,12 @@ class PosteriorSampling(PlanningLearner):
         "posterior sampling for CMDPs: transitions drawn from a Dirichlet belief, the optimum of the draw by LP"
     )
     promise: ClassVar[tuple[str, str]] = ("√K (Bayesian)", "√K (Bayesian)")
+    source: ClassVar[str] = "code"
     parameters: ClassVar[tuple[str, ...]] = ("prior", "replan", "share")
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("prior_scale=1e-3:3:log",),
+        "practical": ("prior_scale=0.01:30:log",),
+    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         choices.number("prior", (1.0, "the uniform prior"), (0.1, "tuned"), above=0.0)

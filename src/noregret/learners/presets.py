@@ -1,6 +1,7 @@
-"""The numbers of Algorithm 1: six presets, one code. Each number comes with the reason it has.
+"""The numbers of Algorithm 1: seven presets, one code. Each number comes with the reason it has.
 
 - ``theory``: Theorem 1 as printed (Theorem 2 where ζ > 0). Vacuous at any K one can run; it needs the Slater gap γ.
+- ``tuned``: the same algorithm, its numbers times scales that ``noregret tune-all`` found; γ is 1 where it is unknown.
 - ``paper``: section 5 of the paper (γ = 1, ζ = 0.1, its α and η), with β and λ, which it does not report, chosen by us.
 - ``practical``: what works, without γ and without tuning by the user; how its rules were chosen is in ``docs/practical.md``.
 - ``simple``: ``practical`` with the printed bonus and the printed dual estimate, and no tightening.
@@ -106,8 +107,9 @@ PARAMETERS = (*(f.name for f in fields(Constants) if f.name not in DERIVED), "bo
 
 
 def primal_dual(
-    preset: str, *, H: int, A: int, d: int, m: int, K: int, slater_gap: float | None, room: float = 0.0, **given: Any
-) -> tuple[Constants, dict[str, str]]:
+    preset: str, *, H: int, A: int, d: int, m: int, K: int, slater_gap: float | None, room: float = 0.0,
+    searched: bool = True, **given: Any,
+) -> tuple[Constants, dict[str, str]]:  # fmt: skip
     """The constants of a preset, or what the user gave (``given``) in their place; and where each comes from.
 
     Args:
@@ -119,9 +121,11 @@ def primal_dual(
         K: episodes.
         slater_gap: what is known of γ.
         room: where all steps share one table of counts, the least of b and H − b over the constraints; else 0.
+        searched: whether what a search found for tables counts.
         given: constants that override the preset's.
     """
     choices = Choices("primal-dual-lsvi", preset, slater_gap, given, PARAMETERS)
+    choices.tuned = choices.tuned if searched else {}
     own = choices.given
     own.update({key: _checked(key, value) for key, value in own.items()})
     scale, rule = own.pop("bonus_scale", 1.0), own.pop("alpha_rule", None)
@@ -134,9 +138,9 @@ def primal_dual(
     estimated = own.get("xi") == "estimate"
     if estimated:
         del own["xi"]
-        if slater_gap is None and preset in ("theory", "paper"):
+        if slater_gap is None and (choices.theory or preset == "paper"):
             choices.slater_gap = 1.0 / math.sqrt(K)
-    if preset == "theory":
+    if choices.theory:
         gap, rule = _theory(choices, H=H, A=A, d=d, K=K, scale=scale, p=p), rule or "alg1"
     elif preset == "paper":
         gap, rule = _paper(choices, H=H, K=K, scale=scale), rule or "experiment"
@@ -157,11 +161,12 @@ def primal_dual(
         choices.offer("alpha", value, f"rule {rule!r}")
     for key in own:
         choices.offer(key, None, "given")
+    choices.done()
     if choices.tightened:
         choices.values["theorem_2"] = True
         choices.why["zeta"] = "Theorem 2: the violation's bound over K, times zeta_scale, at most γ/2"
     if estimated:
-        sets = {"eta": preset in ("theory", "paper"), "alpha": rule == "alg1"}
+        sets = {"eta": choices.theory or preset == "paper", "alpha": rule == "alg1"}
         choices.values |= {
             "xi_rule": "estimate",
             "xi_sets": " ".join(key for key in sets if sets[key] and not choices.gave(key)),

@@ -162,6 +162,7 @@ class Algorithm1(Learner):
     parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "rounding", "share")
     sharing: ClassVar[tuple[str, ...]] = ("transitions", "all")
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T)")
+    source: ClassVar[str] = "paper"
 
     dimension: int  # d
     _given: dict[str, Any]  # what presets are asked with
@@ -171,7 +172,7 @@ class Algorithm1(Learner):
         """The constants for K episodes, and why."""
         spec = self.spec
         sizes = {"H": spec.horizon, "A": spec.n_actions, "d": self.dimension, "m": spec.n_constraints, "K": K}
-        return presets.primal_dual(self.preset, **sizes, room=self._between, **self._given)
+        return presets.primal_dual(self.preset, **sizes, room=self._between, searched=bool(self.space), **self._given)
 
     @classmethod
     def shared(cls, preset: str, params: Mapping[str, Any], declared: str) -> tuple[str, str]:
@@ -193,13 +194,20 @@ class Algorithm1(Learner):
     @classmethod
     def meaning(cls, preset: str, params: Mapping[str, Any]) -> int:
         """2 where version 0.1 would have switched options for the numbers given."""
-        return 2 if presets.changed_meaning(preset, params) else 1
+        return super().meaning(preset, params) + presets.changed_meaning(preset, params)
 
 
 @register
 class PrimalDualLSVI(Algorithm1):
     """``primal-dual-lsvi`` for one-hot features and for any φ on finitely many states."""
 
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": (
+            "beta_scale=1e-6:0.1:log", "lam_scale=1e-6:1:log", "alpha_scale=0.1:1e4:log", "eta_scale=0.1:1000:log",
+            "xi_scale=0.1:10:log",
+        ),
+        "practical": ("beta_scale=0.1:10:log", "dual_prior_scale=0.1:2:log", "alpha_scale=0.1:10:log", "eta_scale=0.1:10:log"),
+    }  # fmt: skip
     _state: PrimalDualState
 
     def _begin(self, asked: Asked) -> PrimalDualState:

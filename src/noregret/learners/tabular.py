@@ -33,6 +33,7 @@ class TabularLearner(Learner):
             raise InputError(f"features are given; {self.name} works on tables and takes none (or one-hot)")
         choices = Choices(self.name, self.preset, asked.slater_gap, asked.params, self.parameters)
         state = self._start(spec, self.episodes, choices)
+        choices.done()
         self.constants, self.explain = choices.values, choices.why
         return state
 

@@ -35,6 +35,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -133,8 +134,27 @@ class TripleQ(TabularLearner):
     name: ClassVar[str] = "triple-q"
     summary: ClassVar[str] = "Triple-Q (Wei, Liu, Ying 2022): two Q tables and a virtual queue, model-free"
     promise: ClassVar[tuple[str, str]] = ("H^3.2·T^0.8·√(SA)", "0")
+    source: ClassVar[str] = "memory"
     parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "chi", "eta", "eps", "frame", "bump", "cap", "share")
     several: ClassVar[bool] = False
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": (
+            "bonus_scale=1e-7:1:log",
+            "chi_scale=0.1:10:log",
+            "eta_scale=0.01:100:log",
+            "eps_scale=1e-9:1e-4:log",
+            "frame_scale=0.03:3:log",
+            "bump_scale=0.01:100:log",
+        ),
+        "practical": (
+            "bonus_scale=1e-7:1e-2:log",
+            "chi_scale=0.1:10:log",
+            "eta_scale=0.01:100:log",
+            "eps_scale=0.01:10:log",
+            "frame_scale=0.03:3:log",
+            "bump_scale=0.01:100:log",
+        ),
+    }
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> TripleQState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints

@@ -24,6 +24,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,8 +42,13 @@ class UCCFH(PlanningLearner):
     name: ClassVar[str] = "uc-cfh"
     summary: ClassVar[str] = "UC-CFH (Kalagarla, Jain, Nuzzo 2021): optimum of the best plausible CMDP, planned at doublings"
     promise: ClassVar[tuple[str, str]] = ("SAC²H²/ε² episodes (PAC)", "SAC²H²/ε² episodes (PAC)")
+    source: ClassVar[str] = "memory"
     boxed: ClassVar[bool] = True
     replans: ClassVar[tuple[str, str]] = ("doubling", "doubling")
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("bonus_scale=1e-5:1:log",),
+        "practical": ("bonus_scale=1e-5:1:log",),
+    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         S, plans = spec.n_states, spec.available.size * math.log2(2 * K)

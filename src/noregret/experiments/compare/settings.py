@@ -74,7 +74,7 @@ class Entry:
         learner = learners.get(self.name)
         known = {"preset", "slater_gap", *learner.parameters}.difference(TELLS)
         for key in self.params:
-            if key not in known:
+            if key not in known and (key in TELLS or not learner.knows(key)):
                 raise unknown_name(f"parameter of {self.name}", key, known)
         if self.params.get("preset", learner.presets[0]) not in learner.presets:
             raise unknown_name(f"preset of {self.name}", str(self.params["preset"]), learner.presets)
