@@ -72,3 +72,49 @@ def test_a_policy_that_does_not_learn_loses_linearly() -> None:
     result = nr.run(nr.problems.load("job-scheduling"), "uniform", episodes=2000, trials=1, record_every=50)
     assert metrics.slope(result.episodes, result.regret[0]) == pytest.approx(1.0, abs=1e-9)
     assert metrics.slope(result.episodes, result.violation[0]) == pytest.approx(1.0, abs=1e-9)
+
+
+# --- several problems ---------------------------------------------------------------------------------------------
+
+
+def test_a_profile_by_hand() -> None:
+    """Within 1: 1 of 4 and 2 of 4 runs; within 2: 2 and 2; within 4: 3 and 4; a third problem without runs counts as none."""
+    ratios = [[1.0, 2.0, 4.0, 8.0], [3.0, 1.0, 3.0, 1.0]]
+    np.testing.assert_allclose(metrics.profile(ratios, [1.0, 2.0, 4.0]).mean, [3 / 8, 4 / 8, 7 / 8])
+    np.testing.assert_allclose(metrics.profile([*ratios, []], [1.0, 2.0, 4.0]).mean, [3 / 12, 4 / 12, 7 / 12])
+
+
+def test_the_band_of_a_profile_by_hand() -> None:
+    """Two runs of two problems, one of each within 1: the sum is binomial (4, ½), with chances 1, 4, 6, 4, 1 of 16."""
+    ratios = [[1.0, 3.0], [1.0, 3.0]]
+    for level, low, high in ((0.95, 0.0, 1.0), (0.8, 0.25, 0.75), (0.3, 0.5, 0.5)):
+        band = metrics.profile(ratios, [1.0, 3.0], level=level, resamples=20_000)
+        np.testing.assert_allclose([band.low, band.high], [[low, 1.0], [high, 1.0]])
+
+
+def test_a_profile_is_stratified() -> None:
+    """One problem is within 1 in all its runs, the other in none: no resampling within the problems changes that."""
+    band = metrics.profile([[1.0] * 5, [9.0] * 5], [1.0])
+    assert band.mean == band.low == band.high == [0.5]
+
+
+def test_mean_ranks_by_hand() -> None:
+    """Means 2, 4, 4 on the first problem give ranks 1, 2½, 2½; on the second 5, none, 2 give 2, 3 (last), 1."""
+    scores = [[[1.0, 3.0], [5.0]], [[4.0, 4.0], []], [[4.0], [2.0]]]
+    np.testing.assert_allclose(metrics.ranks(scores).mean, [1.5, 2.75, 1.75])
+    np.testing.assert_allclose(metrics.ranks(scores, missing="omitted").mean, [1.5, 2.5, 1.75])
+
+
+def test_those_without_runs_share_the_last_ranks_or_have_none() -> None:
+    scores = [[[1.0]], [[]], [[]]]
+    np.testing.assert_allclose(metrics.ranks(scores).mean, [1.0, 2.5, 2.5])
+    np.testing.assert_array_equal(metrics.ranks(scores, missing="omitted").mean, [1.0, np.nan, np.nan])
+
+
+def test_the_interval_of_a_rank_by_hand() -> None:
+    """Runs 0 and 4 against a sure 1: the mean of two draws is 0, 2 or 4 with chances ¼, ½, ¼, so it is first in ¼."""
+    scores = [[[0.0, 4.0]], [[1.0, 1.0]]]
+    wide = metrics.ranks(scores, level=0.95)
+    np.testing.assert_allclose([wide.mean, wide.low, wide.high], [[2, 1], [1, 1], [2, 2]])
+    narrow = metrics.ranks(scores, level=0.4)  # quantiles 0.3 and 0.7: beyond the quarter
+    np.testing.assert_allclose([narrow.low, narrow.high], [[2, 1], [2, 1]])

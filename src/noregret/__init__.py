@@ -33,6 +33,7 @@ _HOME = {
     "TabularCMDP": "problems.base",
     "compare": "experiments.compare",
     "evaluate": "oracle",
+    "leaderboard": "experiments.leaderboard",
     "load_runs": "store",
     "run": "runs",
     "solve": "oracle",
@@ -54,6 +55,7 @@ __all__ = [
     "evaluate",
     "features",
     "gym",
+    "leaderboard",
     "learners",
     "load_runs",
     "metrics",
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from noregret.agent.agent import Agent
     from noregret.errors import InfeasibleError, NoRegretError
     from noregret.experiments.compare import compare
+    from noregret.experiments.leaderboard import leaderboard
     from noregret.oracle import Optimum, evaluate, solve
     from noregret.problems.base import Constraint, TabularCMDP
     from noregret.problems.linear_continuous import LinearCMDP

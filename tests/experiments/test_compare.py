@@ -94,7 +94,7 @@ def test_a_slope_of_nothing_has_no_sign() -> None:
 
 def test_front_by_hand() -> None:
     points = np.array([[0.0, 9.0], [1.0, 5.0], [2.0, 5.0], [3.0, 1.0], [0.0, 9.0], [4.0, 2.0]])
-    np.testing.assert_array_equal(report.front(points), [[0.0, 9.0], [1.0, 5.0], [3.0, 1.0]])
+    np.testing.assert_array_equal(metrics.front(points), [[0.0, 9.0], [1.0, 5.0], [3.0, 1.0]])
 
 
 # --- the command ---------------------------------------------------------------------------------------------------

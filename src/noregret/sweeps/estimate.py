@@ -11,6 +11,8 @@ from noregret.store import RunKey, Store
 
 #: Seconds of play for each problem and learner.
 PILOT_SECONDS = 0.3
+#: Within this factor of a limit, a short pilot does not tell on which side of it a run will end.
+UNCLEAR = 3.0
 #: Bytes of a record, and of the file system's smallest unit.
 RECORD, UNIT = 4096, 4096
 
@@ -59,3 +61,30 @@ def _pilot(key: RunKey) -> float:
         if time.monotonic() - begin > PILOT_SECONDS:
             break
     return trial.k / max(trial.seconds, 1e-9)
+
+
+def seconds_of_run(key: RunKey, most: float) -> float:
+    """Estimate how long one run takes; nothing is written.
+
+    A run is played until it is finished or it is clear on which side of ``most`` it will end. What is left of it is taken to go
+    on at the pace of the last half of the time so far, as learners that plan seldom are slow at first.
+
+    Args:
+        key: the run.
+        most: the time that matters; near it the estimate takes longer, up to a quarter of it.
+
+    Returns:
+        Seconds, compilation aside; exact where the run was played to its end.
+    """
+    trial = prepared(key).start(replace(key, trial=0))
+    trial.compile()
+    marks, guess = [(0, 0.0)], 0.0
+    for k in trial.blocks():
+        now = trial.seconds
+        marks.append((k, now))
+        past, then = next(mark for mark in reversed(marks) if mark[1] <= now / 2)
+        guess = now + (key.episodes - k) * (now - then) / max(k - past, 1)
+        unclear = most / UNCLEAR < guess < most * UNCLEAR
+        if now >= most / 4 or (now >= PILOT_SECONDS and not unclear):
+            break
+    return guess

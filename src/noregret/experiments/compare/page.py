@@ -14,7 +14,6 @@ from noregret import metrics
 from noregret._system.files import make_folder
 from noregret.experiments.compare.settings import TABLE1
 from noregret.metrics import Cell, Interval, Slope, length, show, words
-from noregret.problems.base import Array
 from noregret.report import figures
 from noregret.report.tables import curves, without_speed, write_text
 from noregret.results import Comparison, Outcome, RunResult, drawing
@@ -133,13 +132,6 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
 # --- figures ------------------------------------------------------------------------------------------------------
 
 
-def front(points: Array) -> Array:
-    """The points (n,2) without a better one: one that is smaller in a coordinate and not larger in the other."""
-    beaten = [((points <= p).all(axis=1) & (points < p).any(axis=1)).any() for p in points]
-    kept = np.unique(points[~np.array(beaten)], axis=0)
-    return np.asarray(kept)
-
-
 def curves_figure(outcomes: Sequence[Outcome], styles: dict[str, dict[str, Any]] | None = None) -> Figure:
     """The four sums of every learner on one problem against the episodes.
 
@@ -173,7 +165,7 @@ def pareto_figure(outcomes: Sequence[Outcome]) -> Figure:
         points = np.array([[_end(one, "hard_violation").mean, _end(one, "hard_regret").mean] for one in own], dtype=float)
         learned = points[[one.promise is not None for one in own]]
         if len(learned):
-            best = front(learned)
+            best = metrics.front(learned)
             ax.plot(best[:, 0], best[:, 1], color="#cccccc", linewidth=4, zorder=1, drawstyle="steps-post")
         for one, (x, y) in zip(own, points, strict=True):
             across, up = (_half(_end(one, which)) for which in ("hard_violation", "hard_regret"))

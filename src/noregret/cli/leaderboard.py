@@ -1,0 +1,81 @@
+"""``noregret leaderboard``: every learner on every problem; a page with map, ranks, profiles and curves, and its data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noregret._system.text import listed
+from noregret.cli import arguments as arg
+from noregret.cli.app import app, console, say, stop
+from noregret.errors import InputError
+
+if TYPE_CHECKING:
+    from noregret.report.leaderboard import Leaderboard
+    from noregret.results import Outcome
+
+
+@app.command()
+def leaderboard(
+    problems: Annotated[
+        str | None, typer.Option("--problems", metavar="LIST", help="Problems; all with finitely many states by default.")
+    ] = None,
+    learners: Annotated[str | None, typer.Option("--learners", metavar="LIST", help="Learners; all by default.")] = None,
+    episodes: arg.Episodes = arg.DEFAULT_EPISODES,
+    trials: arg.Trials = 20,
+    seed: arg.Seed = 0,
+    preset: arg.Preset = "practical",
+    most: Annotated[
+        float, typer.Option("--most", metavar="SECONDS", min=0.0, help="A cell whose runs would each take longer is left out.")
+    ] = 60.0,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="FILE", help="Play nothing: make page and pictures of a leaderboard.json that is there."
+        ),
+    ] = None,
+    out: arg.Out = Path("results/leaderboard"),
+    fresh: arg.Fresh = False,
+    backend: arg.Backend = "threads",
+    address: arg.Address = None,
+    workers: arg.Workers = None,
+) -> None:
+    """Rank all learners on all problems by hard regret plus hard violation, with intervals; write a page and its data.
+
+    A learner that refuses a problem, and a cell that would take too long, are cells with their reason. Learners that need a
+    safe policy are given the safest one. The runs are kept: kill the command and start it again, and it goes on.
+    """
+    if data is not None:
+        from noregret.report.leaderboard import Leaderboard
+
+        return _conclude(Leaderboard.read(data), out)
+    from noregret.experiments.compare.settings import Entry
+    from noregret.experiments.leaderboard import STOPPED, Contest
+
+    entries = None if learners is None else [Entry.read(text) for text in listed(learners)]
+    contest = Contest(None if problems is None else listed(problems), entries, episodes, trials, seed, preset, most)
+    told: list[Outcome] = []
+
+    def tell(one: Outcome) -> None:
+        told.append(one)
+        cells = len(contest.grid.cells)
+        say(f"[{len(told)}/{cells}] {one.label} on {one.problem}" + (f": {one.reason}" if one.reason else ""))
+
+    played = contest.play(arg.how(out, fresh, backend, address, workers), tell, say)
+    left = sum(one.reason == STOPPED for one in played)
+    if left:
+        stop(f"stopped: {len(played) - left} of {len(played)} cells were done; no file was written, the same command goes on")
+    if not played.ran():
+        raise InputError(f"no learner ran: {played[0].label} on {played[0].problem}: {played[0].reason}")
+    _conclude(contest.board(played), out)
+
+
+def _conclude(board: Leaderboard, out: Path) -> None:
+    """Write the files, print the standings."""
+    from noregret.report.leaderboard import page
+
+    files = page.write(board, out)
+    console().print(board.analysis.standings().rich())
+    console().print(f"wrote {', '.join(file.name for file in files)} in {out}")

@@ -1,0 +1,134 @@
+"""The leaderboard: every learner on every problem under one protocol, through the store.
+
+Trial t of every learner meets the same world. A learner that refuses a problem, and a cell whose runs would take too long, are
+cells with their reason; nothing else is left out. The page and the pictures are made by :mod:`noregret.report.leaderboard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from noregret._system.progress import Progress
+from noregret.errors import NoRegretError
+from noregret.experiments.compare import Grid, run_grid
+from noregret.experiments.compare.settings import STOPPED, Entry
+from noregret.experiments.leaderboard.settings import EPISODES, MOST, TRIALS, entries, line, problem_names, remarks, row
+from noregret.report.leaderboard import Leaderboard, Protocol
+from noregret.results import Comparison, Outcome
+from noregret.runs import How
+from noregret.runs.provenance import provenance
+from noregret.runs.runner import kept_in
+from noregret.store import MemoryStore, Store
+from noregret.sweeps.estimate import seconds_of_run
+
+
+def leaderboard(
+    problems: Sequence[Any] | None = None,
+    learners: Sequence[str | Entry] | None = None,
+    *,
+    episodes: int = EPISODES,
+    trials: int = TRIALS,
+    seed: int = 0,
+    preset: str = "practical",
+    most: float = MOST,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    backend: str = "threads",
+    address: str | None = None,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Leaderboard:
+    """Run every learner on every problem and rank them by hard regret plus hard violation.
+
+    Args:
+        problems: names, paths or problems; all finite ones by default.
+        learners: names, such as "opdop"; all by default.
+        episodes: K of every run.
+        trials: runs of every cell.
+        seed: the number that all randomness is drawn from; the same for every cell.
+        preset: which rule gives the learners their constants.
+        most: the seconds that a run may take; cells with longer ones are left out, with the reason.
+        out: a folder that keeps the runs, so that the same call goes on after a stop or a crash.
+        fresh: whether ``out`` forgets these runs first.
+        backend: "threads", "processes", "ray" or "dask".
+        address: the Ray or Dask cluster; one on this machine by default.
+        threads: runs at once; all cores by default.
+        progress: whether a bar is shown; by default on a terminal.
+
+    Returns:
+        The leaderboard: it can be drawn, made a frame, and saved. After Ctrl-C cells that are not finished are left out.
+
+    Raises:
+        InputError: a list is empty or has a name twice; a name, a length or a preset is unknown.
+
+    Example:
+        >>> import noregret as nr
+        >>> nr.leaderboard(["random:S=3,A=2,H=2"], ["uniform", "lsvi-ucb"], episodes=10, trials=2, progress=False)
+        <Leaderboard: 2 learners on 1 problem, 2 of 2 cells ran>
+    """
+    given = [one if isinstance(one, Entry) else Entry.read(one) for one in learners] if learners is not None else None
+    contest = Contest(problems, given, episodes, trials, seed, preset, most)
+    how = How(kept_in(out), fresh, backend, address, threads, progress=progress)
+    return contest.board(contest.play(how))
+
+
+class Contest:
+    """The cells of a leaderboard, before they are played.
+
+    Args:
+        problems: names, paths or problems; None for all finite ones.
+        given: learners with their parameters; None for all.
+        episodes: K of every run.
+        trials: runs of every cell.
+        seed: the number that all randomness is drawn from.
+        preset: which rule gives the learners their constants.
+        most: the seconds that a run may take.
+    """
+
+    def __init__(
+        self, problems: Sequence[Any] | None, given: Sequence[Entry] | None, episodes: int, trials: int, seed: int, preset: str,
+        most: float = MOST,
+    ) -> None:  # fmt: skip
+        self.entries = list(entries() if given is None else given)
+        self.everything, self.most = problems is None, most
+        self.grid = Grid(problem_names() if problems is None else problems, self.entries, episodes, trials, seed, preset)
+        self.protocol = (episodes, trials, seed, preset, float(most))
+
+    def play(
+        self, how: How, tell: Callable[[Outcome], None] = lambda one: None, say: Callable[[str], None] = lambda line: None
+    ) -> Comparison:
+        """Leave out the cells that would take too long, and play the others.
+
+        A cell of which a run is finished is not left out, so what was begun is ended.
+
+        Args:
+            how: where the runs are played and kept.
+            tell: a function that is called with each cell that is finished, failed or left out.
+            say: a function that is called with a line before each cell whose time is estimated.
+        """
+        store = MemoryStore() if how.out is None else Store(how.out)
+        for i, (keys, (problem, entry)) in enumerate(zip(self.grid.keys, self.grid.cells, strict=True)):
+            if self.grid.reasons[i] or any(store.has(key.id) for key in keys):
+                continue
+            say(f"[{i + 1}/{len(self.grid.cells)}] a short pilot of {entry.label} on {problem}")
+            try:
+                seconds = seconds_of_run(keys[0], self.most)
+            except NoRegretError:  # the run itself will say so
+                continue
+            if seconds > self.most:
+                self.grid.reasons[i] = f"a run would take about {seconds:,.0f} s, more than {self.most:g} s"
+        return run_grid(self.grid, how, tell)
+
+    def board(self, played: Comparison) -> Leaderboard:
+        """The leaderboard of what was played."""
+        lines = {(problem, entry.label): line(problem, entry, *self.protocol[:4]) for problem, entry in self.grid.cells}
+        where = provenance()
+        machine = {name: where["machine"][name] for name in ("cpu", "cores", "system")}
+        told = remarks() if self.everything else []
+        protocol = Protocol(*self.protocol, {k: str(v) for k, v in where["versions"].items()}, machine, told)
+        return Leaderboard.of(protocol, [row(entry) for entry in self.entries], played, lines)
+
+
+__all__ = ["STOPPED", "Contest", "leaderboard"]

@@ -1,0 +1,156 @@
+"""What a leaderboard comes to: ratios to the best of each problem, mean ranks, performance profiles.
+
+The score of a run is its hard regret plus its hard violation, both summed over all episodes. The best of a problem is the least
+mean score there. A cell that was left out is never within any factor of the best, and is last in the ranking of its problem.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from noregret import metrics
+from noregret.metrics import Cell as TableCell
+from noregret.metrics import Interval
+from noregret.problems.base import Array
+from noregret.report.leaderboard.board import DRAWS, Leaderboard
+from noregret.results.base import Table
+
+#: The factors at which profiles have points.
+TAUS = np.geomspace(1.0, 1000.0, 91)
+#: A score below this in an episode is rounding.
+ROUNDING = 1e-9
+#: What the numbers of the standings are.
+CAPTION = (
+    "Rank: the mean over all problems, 1 is best; a cell that was left out is last. Where it ran: the same over its own "
+    "problems. Ratio: the median over its problems of its mean score over the best one's. Intervals: 95%, by a bootstrap "
+    "within each cell. Told: beyond sizes, thresholds and episodes."
+)
+
+
+class Analysis:
+    """The statistics of a leaderboard; ``order`` has the places of its learners, the best mean rank first."""
+
+    def __init__(self, board: Leaderboard) -> None:
+        self.board = board
+        least = ROUNDING * board.protocol.episodes
+        self.best: dict[str, str] = {}
+        self._reference: dict[str, float] = {}
+        for problem in board.problems:
+            means = {one: float(board.cell(problem, one).score.mean()) for one in board.learners if self._ran(problem, one)}
+            if means:
+                self.best[problem] = min(means, key=means.__getitem__)
+                self._reference[problem] = max(means[self.best[problem]], least)
+        scores = [[board.cell(problem, learner).score for problem in board.problems] for learner in board.learners]
+        self.rank = metrics.ranks(scores)
+        self.rank_where_it_ran = metrics.ranks(scores, missing="omitted")
+        self.order = np.argsort(self.rank.mean, kind="stable").tolist()
+        self.profiles = [metrics.profile([self.ratios(p, one) for p in board.problems], TAUS) for one in board.learners]
+
+    def _ran(self, problem: str, learner: str) -> bool:
+        return bool(self.board.cell(problem, learner).samples)
+
+    def ratios(self, problem: str, learner: str) -> Array:
+        """The score of each run over the least mean score of the problem; empty where the cell was left out."""
+        score = self.board.cell(problem, learner).score
+        return np.asarray(score / self._reference[problem]) if len(score) else score
+
+    def ratio(self, problem: str, learner: str) -> float | None:
+        """The mean score over the least one of the problem, 1 for the best; None where the cell was left out."""
+        found = self.ratios(problem, learner)
+        return max(1.0, float(found.mean())) if len(found) else None
+
+    def front(self, problem: str) -> list[str]:
+        """The learners that no other one beats in both hard violation and hard regret."""
+        ran = [one for one in self.board.learners if self._ran(problem, one)]
+        points = np.array([self._point(problem, one) for one in ran]).reshape(-1, 2)
+        kept = metrics.front(points).tolist() if len(points) else []
+        return [one for one, point in zip(ran, points.tolist(), strict=True) if point in kept]
+
+    def _point(self, problem: str, learner: str) -> tuple[float, float]:
+        cell = self.board.cell(problem, learner)
+        return float(cell.last("hard_violation").mean), float(cell.last("hard_regret").mean)
+
+    def interval(self, which: Interval, i: int) -> Interval:
+        """The entry of one learner."""
+        return Interval(*(np.asarray(end[i]) for end in (which.mean, which.low, which.high)))
+
+    def median_ratio(self, learner: str) -> float | None:
+        """The median over the problems on which it ran of its ratio to the best."""
+        found = [one for problem in self.board.problems if (one := self.ratio(problem, learner)) is not None]
+        return float(np.median(found)) if found else None
+
+    def milliseconds(self, learner: str) -> float | None:
+        """The median over the problems on which it ran of the time of an episode."""
+        spent = [cell.seconds for p in self.board.problems if (cell := self.board.cell(p, learner)).seconds and cell.samples]
+        return 1000.0 * float(np.median(np.array(spent))) / self.board.protocol.episodes if spent else None
+
+    def draws(self, learner: str) -> float | None:
+        """The mean over its problems of the draws from a simulator in a run; None where it has none."""
+        drawn = [found for p in self.board.problems if (found := self.board.cell(p, learner).notes.get(DRAWS)) is not None]
+        return float(np.mean(drawn)) if drawn else None
+
+    def standings(self) -> Table:
+        """A row for each learner, the best mean rank first."""
+        board, rows = self.board, list[tuple[TableCell, ...]]()
+        for i in self.order:
+            row = board.rows[i]
+            ran = sum(self._ran(problem, row.learner) for problem in board.problems)
+            where = ends(self.interval(self.rank_where_it_ran, i)) if ran else "-"
+            numbers = (self.median_ratio(row.learner), self.milliseconds(row.learner), self.draws(row.learner))
+            rank = ends(self.interval(self.rank, i))
+            rows.append((row.learner, rank, where, f"{ran} of {len(board.problems)}", *numbers, ", ".join(row.told) or "-"))
+        columns = ("learner", "rank", "where it ran", "ran on", "ratio", "ms an episode", DRAWS, "is told")
+        length = metrics.length(board.protocol.trials, board.protocol.episodes)
+        return Table(f"Leaderboard: {length}, preset {board.protocol.preset}", columns, rows, CAPTION)
+
+
+def ends(interval: Interval) -> str:
+    """A point and both ends of its interval, with two digits after the point.
+
+    >>> ends(Interval(np.array(2.0), np.array(1.5), np.array(2.25)))
+    '2.00 [1.50, 2.25]'
+    """
+    point, low, high = (float(end) for end in (interval.mean, interval.low, interval.high))
+    return f"{point:.2f}" if low == high else f"{point:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio to the best as a cell of the map shows it.
+
+    >>> ratio_text(1.0), ratio_text(3.14159), ratio_text(31.4), ratio_text(31415.9), ratio_text(3.2e7)
+    ('1', '3.1', '31', '31k', '10⁷')
+    """
+    if ratio >= 1e6:
+        return "10" + str(math.floor(math.log10(ratio))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    if ratio >= 1e4:
+        return f"{ratio / 1000:.0f}k"
+    return f"{ratio:.1f}".removesuffix(".0") if ratio < 9.95 else f"{ratio:.0f}"
+
+
+def shade(ratio: float) -> str:
+    """The colour of a ratio: pale at 1, darker by its logarithm, the darkest from :data:`DARKEST` on.
+
+    >>> shade(1.0), shade(1e9)
+    ('#FFFBE6', '#3B0F4F')
+    """
+    place = min(math.log(ratio) / math.log(DARKEST), 1.0) * (len(SHADES) - 1)
+    i = min(int(place), len(SHADES) - 2)
+    one, other = (bytes.fromhex(SHADES[j][1:]) for j in (i, i + 1))
+    return "#" + "".join(f"{round(a + (place - i) * (b - a)):02X}" for a, b in zip(one, other, strict=True))
+
+
+def is_dark(colour: str) -> bool:
+    """Whether white letters are easier to read on a colour than black ones.
+
+    >>> is_dark("#3B0F4F"), is_dark("#FFFBE6")
+    (True, False)
+    """
+    red, green, blue = bytes.fromhex(colour[1:])
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
+
+
+#: From the best to the worst; one scale for the page and the pictures.
+SHADES = ("#FFFBE6", "#FDD28A", "#F4A15D", "#DD6B55", "#A63B63", "#3B0F4F")
+DARKEST = 300.0

@@ -1,0 +1,280 @@
+"""The numbers of a leaderboard: a cell for each learner on each problem, as one file of JSON and as CSV.
+
+The file has what the page and the pictures need, with six digits: the sums of each run, and thinned curves with their bands.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from noregret import metrics
+from noregret._system.arrays import said
+from noregret.errors import FileError, told
+from noregret.metrics import Interval
+from noregret.problems.base import Array
+from noregret.report.page import thin
+from noregret.report.tables import write_text
+from noregret.results import SUMS, Outcome, drawing
+from noregret.results.base import Shown, Table
+from noregret.store.records import check_entries
+
+#: Of the layout of the file; other ones are refused.
+FORMAT = 1
+#: What a cell keeps of each run, and the curves that it keeps of all of them.
+SAMPLES, CURVES = (*SUMS, "late_loss"), ("hard_regret", "hard_violation")
+#: Points of a curve.
+POINTS = 32
+#: The share of the episodes that counts as late.
+LATE = 0.1
+#: What a learner reports that drew from a simulator.
+DRAWS = "simulator draws"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One learner on one problem: the sums of each run and the mean curves, or the reason why it was left out.
+
+    ``line`` is the command that repeats it, ``seconds`` the time of one run, ``notes`` the means of what the learner reports.
+    """
+
+    problem: str
+    learner: str
+    line: str
+    reason: str = ""
+    seconds: float | None = None
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    curves: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    notes: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def score(self) -> Array:
+        """Hard regret plus hard violation of each run; empty where the cell was left out."""
+        return np.array(self.samples.get("hard_regret", [])) + np.array(self.samples.get("hard_violation", []))
+
+    def last(self, which: str) -> Interval:
+        """The mean over the runs at the last episode, with its 95% interval."""
+        return metrics.mean_interval(self.score if which == "score" else self.samples[which])
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is said of a learner: what it is told beyond sizes and thresholds, where its formulas are from, its promise."""
+
+    learner: str
+    told: list[str]
+    source: str
+    promise: list[str]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How all cells were played: length, runs, seed, preset, the most seconds of a run, where, and what was left out."""
+
+    episodes: int
+    trials: int
+    seed: int
+    preset: str
+    most: float
+    versions: dict[str, str]
+    machine: dict[str, Any]
+    remarks: list[str] = field(default_factory=list)
+
+
+class Leaderboard(Shown):
+    """Every learner on every problem under one protocol.
+
+    Args:
+        protocol: how all cells were played.
+        rows: what is said of each learner.
+        episodes: the episodes at which the curves of all cells have points.
+        cells: problem by problem, those that were left out too.
+    """
+
+    def __init__(self, protocol: Protocol, rows: Iterable[Row], episodes: Iterable[int], cells: Iterable[Cell]) -> None:
+        self.protocol, self.rows, self.episodes, self.cells = protocol, list(rows), list(episodes), list(cells)
+        self._at = {(cell.problem, cell.learner): cell for cell in self.cells}
+        self.problems = list(dict.fromkeys(cell.problem for cell in self.cells))
+        self.learners = [row.learner for row in self.rows]
+        for problem in self.problems:
+            for learner in self.learners:
+                if (problem, learner) not in self._at:
+                    raise ValueError(f"there is no cell of {learner!r} on {problem!r}")
+        if len(self.cells) != len(self.problems) * len(self.learners) or not self.cells:
+            raise ValueError(f"{len(self.cells)} cells; expected one for each learner on each problem")
+
+    @classmethod
+    def of(
+        cls, protocol: Protocol, rows: Iterable[Row], outcomes: Iterable[Outcome], lines: Mapping[tuple[str, str], str]
+    ) -> Self:
+        """The leaderboard of a comparison.
+
+        Args:
+            protocol: how all cells were played.
+            rows: what is said of each learner.
+            outcomes: the cells of the comparison.
+            lines: for each problem and learner, the command that repeats the cell.
+        """
+        outcomes = list(outcomes)
+        first = next((one.result for one in outcomes if one.result is not None), None)
+        pick = np.arange(0) if first is None else thin(first.episodes, POINTS)
+        grid = [] if first is None else first.episodes[pick].tolist()
+        return cls(protocol, rows, grid, (_cell(one, lines[one.problem, one.label], pick) for one in outcomes))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            FileError: there is no such file, or it is not a leaderboard.
+        """
+        with told(path, "cannot be read"):
+            data = Path(path).read_bytes()
+        try:
+            return cls._from_json(json.loads(data))
+        except Exception as error:  # a file from elsewhere can be anything
+            raise FileError(f"{path}: is not a leaderboard that noregret wrote: {said(error)}") from None
+
+    @classmethod
+    def _from_json(cls, found: Any) -> Self:
+        kinds = {"noregret": int, "protocol": dict, "rows": list, "episodes": list[int], "cells": list}
+        check_entries(found, kinds)
+        if found["noregret"] != FORMAT:
+            raise ValueError(f"its format is {found['noregret']!r}; expected {FORMAT}")
+        check_entries(found["protocol"], _PROTOCOL, "entry of protocol")
+        for one in found["rows"]:
+            check_entries(one, _ROW, "entry of a row")
+        for one in found["cells"]:
+            check_entries(one, _CELL, "entry of a cell")
+            _check_cell(one, len(found["episodes"]))
+        cells = (Cell(**{name: one[name] for name in _CELL}) for one in found["cells"])
+        rows = [Row(**{name: one[name] for name in _ROW}) for one in found["rows"]]
+        protocol = Protocol(**{name: found["protocol"][name] for name in _PROTOCOL})
+        return cls(protocol, rows, found["episodes"], cells)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything to one file of JSON, a line for each cell, whole or not at all."""
+
+        def text(value: Any) -> str:
+            return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+        head = f'{{"noregret":{FORMAT},\n"protocol":{text(asdict(self.protocol))},\n"episodes":{text(self.episodes)},\n'
+        rows, cells = (",\n".join(text(asdict(one)) for one in part) for part in (self.rows, self.cells))
+        return write_text(path, f'{head}"rows":[\n{rows}],\n"cells":[\n{cells}]}}\n')
+
+    def cell(self, problem: str, learner: str) -> Cell:
+        """The cell of a learner on a problem."""
+        return self._at[problem, learner]
+
+    @cached_property
+    def analysis(self) -> Any:
+        """Ratios to the best, ranks and profiles (:class:`~noregret.report.leaderboard.analysis.Analysis`)."""
+        from noregret.report.leaderboard.analysis import Analysis
+
+        return Analysis(self)
+
+    def table(self) -> Table:
+        """A row for each cell, with the reason of those that were left out."""
+        columns = (
+            "problem", "learner", "ratio", "score", *(metrics.words(name) for name in SAMPLES), "seconds", DRAWS, "reason",
+            "line",
+        )  # fmt: skip
+        made = []
+        for cell in self.cells:
+            if cell.samples:
+                ratio = self.analysis.ratio(cell.problem, cell.learner)
+                numbers = [None if ratio is None else short(ratio), *(cell.last(name) for name in ("score", *SAMPLES))]
+            else:
+                numbers = [None] * (2 + len(SAMPLES))
+            numbers = [_short_interval(one) if isinstance(one, Interval) else one for one in numbers]
+            row = (cell.problem, cell.learner, *numbers, cell.seconds, cell.notes.get(DRAWS), cell.reason, cell.line)
+            made.append(row)
+        return Table("", columns, made)
+
+    def _columns(self) -> dict[str, Any]:
+        """A row for each run that was played."""
+        ran = [(cell, i) for cell in self.cells for i in range(len(cell.score))]
+        made: dict[str, Any] = {
+            "problem": [cell.problem for cell, _ in ran],
+            "learner": [cell.learner for cell, _ in ran],
+            "trial": [i for _, i in ran],
+        }
+        return made | {name: np.array([cell.samples[name][i] for cell, i in ran]) for name in SAMPLES}
+
+    def _summary(self) -> Table:
+        return self.analysis.standings()  # type: ignore[no-any-return]
+
+    def _draw(self, axes: Any) -> None:
+        from noregret.report.leaderboard import pictures
+
+        pictures.heat_map(axes[0, 0], self)
+        pictures.profiles(axes[0, 1], self)
+
+    def styles(self) -> dict[str, dict[str, Any]]:
+        """The colour and the line of each learner."""
+        return drawing.styles((label.partition(":")[0], label) for label in self.learners)
+
+    def __repr__(self) -> str:
+        """How much was compared, in one line."""
+        ran = sum(bool(cell.samples) for cell in self.cells)
+        learners, problems = metrics.count(len(self.learners), "learner"), metrics.count(len(self.problems), "problem")
+        return f"<Leaderboard: {learners} on {problems}, {ran} of {len(self.cells)} cells ran>"
+
+
+_PROTOCOL: dict[str, Any] = {
+    "episodes": int, "trials": int, "seed": int, "preset": str, "most": float, "versions": dict[str, str],
+    "machine": dict[str, Any], "remarks": list[str],
+}  # fmt: skip
+_ROW: dict[str, Any] = {"learner": str, "told": list[str], "source": str, "promise": list[str]}
+_CELL: dict[str, Any] = {
+    "problem": str, "learner": str, "line": str, "reason": str, "seconds": float | None, "samples": dict[str, list[float]],
+    "curves": dict[str, dict[str, list[float]]], "notes": dict[str, float],
+}  # fmt: skip
+
+
+def _check_cell(found: Mapping[str, Any], points: int) -> None:
+    """Refuse a cell that has neither runs nor a reason, and lists whose lengths do not fit."""
+    samples, curves = found["samples"], found["curves"]
+    if not samples and not curves and found["reason"]:
+        return
+    if set(samples) != set(SAMPLES) or set(curves) != set(CURVES) or not samples["regret"]:
+        raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} lacks some numbers")
+    lists = [(one, len(samples["regret"])) for one in samples.values()]
+    lists += [(curve.get(end, []), points) for curve in curves.values() for end in ("mean", "low", "high")]
+    for one, n in lists:
+        if len(one) != n or not all(map(math.isfinite, one)):
+            raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} has a list that does not fit")
+
+
+def _cell(one: Outcome, line: str, pick: Any) -> Cell:
+    result = one.result
+    if result is None:
+        return Cell(one.problem, one.label, line, one.reason)
+    late = metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE)
+    ends = {name: getattr(result, name)[:, -1] for name in SUMS} | {"late_loss": late}
+    curves = {}
+    for name in CURVES:
+        band = drawing.cut(result.interval(name), name)
+        curves[name] = {end: [short(x) for x in getattr(band, end)[pick]] for end in ("mean", "low", "high")}
+    return Cell(
+        one.problem, one.label, line, "", short(result.kernel_seconds / result.trials),
+        {name: [short(x) for x in values] for name, values in ends.items()}, curves,
+        {name: short(np.mean(values)) for name, values in result.notes.items()},
+    )  # fmt: skip
+
+
+def short(value: Any) -> float:
+    """A number with six digits."""
+    return float(f"{float(value):.6g}")
+
+
+def _short_interval(interval: Interval) -> Interval:
+    return Interval(*(np.asarray(short(end)) for end in (interval.mean, interval.low, interval.high)))

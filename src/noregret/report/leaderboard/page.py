@@ -1,0 +1,158 @@
+"""The leaderboard as one HTML page that needs no network, and all of its files. Nothing is run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from noregret import metrics
+from noregret._system.files import make_folder
+from noregret._system.plugins import library
+from noregret.metrics import Interval, number, show
+from noregret.report import figures
+from noregret.report.leaderboard import analysis
+from noregret.report.leaderboard.analysis import TAUS, Analysis, ends, is_dark, ratio_text, shade
+from noregret.report.leaderboard.board import SAMPLES, Cell, Leaderboard, short
+from noregret.report.leaderboard.pictures import NAMED, overview
+from noregret.report.page import fill
+from noregret.report.tables import write_text
+
+#: The name of all files.
+STEM = "leaderboard"
+_DASHES = {"-": "solid", "--": "dash", ":": "dot", "-.": "dashdot"}
+
+
+def write(board: Leaderboard, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write the page, the data as JSON and as CSV, and the picture as PNG and SVG (none without matplotlib).
+
+    Args:
+        board: the leaderboard.
+        folder: where the files go; it is made if it is not there.
+    """
+    out = make_folder(folder)
+    text = page(board)
+    made = [board.save(out / f"{STEM}.json"), write_text(out / f"{STEM}.csv", board.table().csv())]
+    made.append(write_text(out / f"{STEM}.html", text))
+    if figures.available():
+        drawn = overview(board)
+        made += [figures.write(drawn, out / f"{STEM}.{kind}", 120) for kind in ("png", "svg")]
+    return made
+
+
+def page(board: Leaderboard, title: str = "Leaderboard") -> str:
+    """The page as a text of HTML.
+
+    Args:
+        board: the leaderboard.
+        title: of the page.
+
+    Raises:
+        NoRegretError: a library that the page needs is not installed.
+    """
+    plotly = library("plotly.offline", "the page", "report")
+    found: Analysis = board.analysis
+    # In a script element only "<" can end the text early; JSON may write it otherwise.
+    data = json.dumps(_data(board), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    protocol = board.protocol
+    return fill(
+        f"{STEM}.html", title=title, board=board, protocol=protocol, data=data, plotly=plotly.get_plotlyjs(),
+        length=metrics.length(protocol.trials, protocol.episodes), rows=_rows(found), shade=shade,
+        scale=[(ratio_text(x), shade(x), is_dark(shade(x))) for x in (1.0, 2.0, 5.0, 10.0, 30.0, 100.0, analysis.DARKEST)],
+        standings=_standings(found), reasons=_reasons(board), samples=("score", *SAMPLES), words=metrics.words, show=show,
+        ran=[cell for cell in board.cells if cell.samples], ratio_text=ratio_text, found=found,
+        caption=analysis.CAPTION, named=min(NAMED, len(board.learners)),
+    )  # fmt: skip
+
+
+def _rows(found: Analysis) -> list[tuple[Any, list[dict[str, Any]]]]:
+    """The learners in their order, each with what its cells of the map show."""
+    board, made = found.board, []
+    places = {(cell.problem, cell.learner): i for i, cell in enumerate(board.cells)}
+    for i in found.order:
+        row, cells = board.rows[i], []
+        for problem in board.problems:
+            cell, ratio = board.cell(problem, row.learner), found.ratio(problem, row.learner)
+            about = f"{row.learner} on {problem}: {_tip(cell, ratio)}"
+            shown = {
+                "place": places[problem, row.learner],
+                "tip": about,
+                "text": "–",
+                "colour": "",
+                "dark": False,
+                "best": False,
+            }
+            if ratio is not None:
+                colour = shade(ratio)
+                shown |= {"text": ratio_text(ratio), "colour": colour, "dark": is_dark(colour)}
+                shown["best"] = found.best[problem] == row.learner
+            cells.append(shown)
+        made.append((row, cells))
+    return made
+
+
+def _tip(cell: Cell, ratio: float | None) -> str:
+    if ratio is None:
+        return f"left out: {cell.reason}"
+    sums = f"hard regret {show(cell.last('hard_regret'))}, hard violation {show(cell.last('hard_violation'))}"
+    return f"{number(ratio)} times the best; {sums}"
+
+
+def _standings(found: Analysis) -> list[dict[str, Any]]:
+    """The table of ranks; ``bar`` has the ends and the point of the interval as percentages of all ranks."""
+    board, made = found.board, []
+    most = max(len(board.learners) - 1, 1)
+    table = found.standings()
+    for i, cells in zip(found.order, table.rows, strict=True):
+        rank = found.interval(found.rank, i)
+        low, point, high = (100.0 * (float(end) - 1.0) / most for end in (rank.low, rank.mean, rank.high))
+        made.append(
+            {"row": board.rows[i], "bar": (low, point, max(high - low, 0.4)), "rank": ends(rank), "cells": list(cells)[2:-1]}
+        )
+    return made
+
+
+def _reasons(board: Leaderboard) -> list[tuple[str, str, list[str]]]:
+    """Why cells were left out: the learner, the reason, and the problems that share it."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for cell in board.cells:
+        if not cell.samples:
+            grouped.setdefault((cell.learner, cell.reason), []).append(cell.problem)
+    return [(learner, reason, where) for (learner, reason), where in grouped.items()]
+
+
+# --- what the page draws ------------------------------------------------------------------------------------------
+
+
+def _data(board: Leaderboard) -> dict[str, Any]:
+    found: Analysis = board.analysis
+    styles = board.styles()
+    looks = {
+        name: {"colour": styles[name]["colour"], "dash": _DASHES[styles[name]["line"]], "named": found.order.index(i) < NAMED}
+        for i, name in enumerate(board.learners)
+    }
+    cells = []
+    for cell in board.cells:
+        one: dict[str, Any] = {"problem": cell.problem, "learner": cell.learner, "line": cell.line, "reason": cell.reason}
+        ratio = found.ratio(cell.problem, cell.learner)
+        if ratio is not None:
+            one |= {
+                "ratio": number(ratio), "curves": cell.curves, "seconds": cell.seconds, "notes": cell.notes,
+                "last": {name: _ends(cell.last(name)) for name in ("hard_regret", "hard_violation")},
+                "said": {metrics.words(name): show(cell.last(name)) for name in ("score", *SAMPLES)},
+            }  # fmt: skip
+        cells.append(one)
+    profiles = {
+        name: {end: [short(x) for x in getattr(found.profiles[i], end)] for end in ("mean", "low", "high")}
+        for i, name in enumerate(board.learners)
+    }
+    return {
+        "learners": [board.learners[i] for i in found.order], "looks": looks, "problems": board.problems, "best": found.best,
+        "fronts": {problem: found.front(problem) for problem in board.problems}, "episodes": board.episodes, "cells": cells,
+        "taus": [short(x) for x in TAUS], "profiles": profiles,
+    }  # fmt: skip
+
+
+def _ends(interval: Interval) -> list[float]:
+    return [short(end) for end in (interval.mean, interval.low, interval.high)]

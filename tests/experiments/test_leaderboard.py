@@ -1,0 +1,125 @@
+"""``noregret leaderboard``: what is played, what is left out and why, what is written, and the committed data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+import noregret as nr
+from noregret import learners
+from noregret.cli import app
+from noregret.experiments import leaderboard as experiment
+from noregret.experiments.compare.settings import Entry
+from noregret.experiments.leaderboard import Contest, settings
+from noregret.report.leaderboard import Leaderboard
+from noregret.runs import Ask, How
+from noregret.sweeps import estimate
+
+ROOT = Path(__file__).parents[2]
+ARGS = ["leaderboard", "--problems", "random:S=3,A=2,H=2,random:S=3,A=2,H=2,m=2", "-k", "40", "-t", "2"]
+NAMES = "uniform,lsvi-bisection,dope:safe_policy=safest"
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    out = tmp_path_factory.mktemp("leaderboard")
+    done = CliRunner().invoke(app, [*ARGS, "--learners", NAMES, "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    return out, done.output
+
+
+def test_the_command_plays_and_writes(played: tuple[Path, str]) -> None:
+    out, printed = played
+    files = {f"leaderboard.{kind}" for kind in ("json", "csv", "html", "png", "svg")}
+    assert {path.name for path in out.iterdir()} == {*files, "runs"}
+    board = Leaderboard.read(out / "leaderboard.json")
+    assert board.problems == ["random:S=3,A=2,H=2", "random:S=3,A=2,H=2,m=2"] and len(board.cells) == 6
+    assert "stated for 1" in board.cell("random:S=3,A=2,H=2,m=2", "lsvi-bisection").reason
+    assert "[6/6]" in printed and "Leaderboard: 2 trials of 40 episodes, preset practical" in printed
+    cell = board.cell("random:S=3,A=2,H=2", "lsvi-bisection")
+    alone = nr.run("random:S=3,A=2,H=2", "lsvi-bisection", episodes=40, trials=2, progress=False)
+    assert cell.samples["hard_regret"] == pytest.approx(alone.hard_regret[:, -1], rel=1e-5)
+    assert cell.curves["hard_violation"]["mean"][-1] == pytest.approx(alone.hard_violation[:, -1].mean(), rel=1e-5)
+
+
+def test_the_line_of_a_cell_repeats_it(played: tuple[Path, str], tmp_path: Path) -> None:
+    board = Leaderboard.read(played[0] / "leaderboard.json")
+    cell = board.cell("random:S=3,A=2,H=2", "dope:safe_policy=safest")
+    assert cell.line == (
+        "noregret run random:S=3,A=2,H=2 --learner dope --episodes 40 --trials 2 --seed 0 --preset practical "
+        "--set safe_policy=safest"
+    )
+    done = CliRunner().invoke(app, [*cell.line.split()[1:], "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    stored = {path.name for path in (tmp_path / "runs").iterdir() if not path.name.startswith(".")}
+    assert len(stored) == 2 and stored <= {path.name for path in (played[0] / "runs").iterdir()}, "the same runs"
+
+
+def test_the_page_is_made_again_from_the_data_alone(played: tuple[Path, str], tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["leaderboard", "--from", str(played[0] / "leaderboard.json"), "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    for kind in ("json", "csv", "html", "svg"):
+        name = f"leaderboard.{kind}"
+        assert (tmp_path / name).read_bytes() == (played[0] / name).read_bytes()
+
+
+def test_what_is_finished_is_not_played_again(played: tuple[Path, str]) -> None:
+    done = CliRunner().invoke(app, [*ARGS, "--learners", NAMES, "--out", str(played[0]), "--most", "0"])
+    assert done.exit_code == 0 and "a short pilot" not in done.output
+
+
+def test_cells_that_take_too_long_are_left_out_with_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [Entry.read("uniform"), Entry.read("lsvi-ucb")]
+    contest = Contest(["random:S=3,A=2,H=2"], entries, 20, 2, 0, "practical", 60.0)
+    monkeypatch.setattr(experiment, "seconds_of_run", lambda key, most: 61.0 if key.learner == "lsvi-ucb" else 59.0)
+    board = contest.board(contest.play(How(progress=False)))
+    assert [cell.reason for cell in board.cells] == ["", "a run would take about 61 s, more than 60 s"]
+    assert board.analysis.rank.mean.tolist() == [1.0, 2.0]
+
+
+def test_nothing_that_ran_is_an_error(tmp_path: Path) -> None:
+    args = ["leaderboard", "--problems", "random:S=3,A=2,H=2,m=2", "--learners", "lsvi-bisection", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, args)
+    assert done.exit_code == 1 and "no learner ran: lsvi-bisection on random:S=3,A=2,H=2,m=2" in done.output
+
+
+def test_all_learners_and_all_finite_problems_are_on_it() -> None:
+    entries = settings.entries()
+    assert [entry.name for entry in entries] == learners.names()
+    safe = {entry.name for entry in entries if entry.params.get("safe_policy") == "safest"}
+    assert safe == {name for name in learners.names() if "safe_policy" in learners.get(name).told} and "dope" in safe
+    assert settings.problem_names() == nr.problems.names(continuous=False)
+    assert settings.row(Entry.read("opse-lcmdp")).told == ["the reward", "the utilities"]
+    assert "a safe policy: the safest, from the oracle" in settings.row(next(e for e in entries if e.name == "dope")).told
+
+
+def paced(monkeypatch: pytest.MonkeyPatch, pace) -> list[int]:
+    """Runs of 1000 episodes, played ten at a time; ``pace(k)`` are the seconds of an episode."""
+    trial, seen = SimpleNamespace(seconds=0.0, compile=lambda: None), list[int]()
+
+    def blocks():
+        for k in range(10, 1001, 10):
+            trial.seconds += 10 * pace(k)
+            seen.append(k)
+            yield k
+
+    trial.blocks = blocks
+    monkeypatch.setattr(estimate, "prepared", lambda key: SimpleNamespace(start=lambda own: trial))
+    return seen
+
+
+def test_a_short_pilot_tells_how_long_a_run_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = Ask("random:S=3,A=2,H=2", "uniform", 1000).keys()[0]
+    seen = paced(monkeypatch, lambda k: 0.001)
+    assert estimate.seconds_of_run(key, 60.0) == pytest.approx(1.0) and seen[-1] == 300, "0.3 s are enough"
+    seen = paced(monkeypatch, lambda k: 0.0001)
+    assert estimate.seconds_of_run(key, 60.0) == pytest.approx(0.1) and seen[-1] == 1000, "to its end"
+    seen = paced(monkeypatch, lambda k: 0.1 if k <= 10 else 0.001)
+    assert 1.99 < estimate.seconds_of_run(key, 60.0) < 20.0 and seen[-1] > 10, "slow at first, where 100 s seem to come"
+    seen = paced(monkeypatch, lambda k: 0.05)
+    assert estimate.seconds_of_run(key, 60.0) == pytest.approx(50.0) and seen[-1] == 300, "near the limit: a quarter of it"
+    seen = paced(monkeypatch, lambda k: 1.0)
+    assert estimate.seconds_of_run(key, 60.0) == pytest.approx(1000.0) and seen[-1] == 10
