@@ -58,7 +58,8 @@ class Cell:
     @property
     def score(self) -> Array:
         """Hard regret plus hard violation of each run; empty where the cell was left out."""
-        return np.array(self.samples.get("hard_regret", [])) + np.array(self.samples.get("hard_violation", []))
+        parts = [np.array(self.samples.get(name, []), dtype=np.float64) for name in CURVES]
+        return np.asarray(parts[0] + parts[1])
 
     def last(self, which: str) -> Interval:
         """The mean over the runs at the last episode, with its 95% interval."""
