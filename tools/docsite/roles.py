@@ -15,7 +15,13 @@ import griffe
 
 _ROLE = re.compile(r":(?:py:)?(?:func|class|meth|mod|attr|data|exc|obj|const):`([^`]+)`")
 _LITERAL = re.compile(r"``([^`]+)``")
+_MATH = re.compile(r"^( *)\.\. math::[ \t]*(.*(?:\n\1[ \t]+\S.*)*)", re.MULTILINE)
 _STARRED = re.compile(r"(?<![\w*\\])([A-Zπλ])\*(?![\w*])")
+_LETTER = r"(?<![\w`])([A-Za-zα-ωΑ-Ω][\u0300-\u036f]?)"
+_LOWER = re.compile(_LETTER + r"_(\{[^{}]*\}|max|min|[\w+*](?![\w.(]))")
+_HIGHER = re.compile(r"(?<![\w`])([A-Za-zα-ωΑ-Ω][\u0300-\u036f]?(?:<sub>[^<]*</sub>)?)\^(\{[^{}]*\}|[\wπ*])")
+_HEAD = re.compile(r"[A-Z]\w+:")
+_NAME = re.compile(r" +[\w*]+(?: \(.*?\))?: ")
 _SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+): (.*(?:\n\1 +\S.*)*)", re.MULTILINE)
 _EXAMPLE = re.compile(r"^( *)>>> .*\n?(?:^ *\S.*\n?)*", re.MULTILINE)
 
@@ -86,12 +92,29 @@ def _prose(text: str, role: Callable[[re.Match[str]], str]) -> str:
     def each(found: re.Match[str]) -> str:
         return "\n".join(f"{found[1]}{name}: {found[3]}" for name in found[2].split(", "))
 
+    def formula(found: re.Match[str]) -> str:
+        return f"{found[1]}$${' '.join(found[2].split())}$$"
+
     text = _SEVERAL.sub(each, text)
-    lines = text.split("\n")
+    text = _MATH.sub(formula, text)
+    lines, section = text.split("\n"), False
     for number, line in enumerate(lines):
-        if not line.startswith("    ") or "`" in line:  # what is indented is a formula or code
-            lines[number] = _STARRED.sub(r"\1\\*", line)
+        section = bool(_HEAD.fullmatch(line)) or (section and (not line or line.startswith(" ")))
+        if line.startswith("$$") or (line.startswith("    ") and not section):
+            continue  # a formula or code
+        name = _NAME.match(line) if section else None
+        begin = name.end() if name else 0
+        lines[number] = line[:begin] + "".join(
+            part if part.startswith("`") else _symbols(part) for part in re.split(r"(`[^`]*`)", line[begin:])
+        )
     return _LITERAL.sub(r"`\1`", _ROLE.sub(role, "\n".join(lines)))
+
+
+def _symbols(text: str) -> str:
+    """Prose with its subscripts set lower, superscripts higher, and stars that are no emphasis."""
+    text = _LOWER.sub(lambda found: f"{found[1]}<sub>{found[2].strip('{}')}</sub>", text)
+    text = _HIGHER.sub(lambda found: f"{found[1]}<sup>{found[2].strip('{}')}</sup>", text)
+    return _STARRED.sub(r"\1\\*", text)
 
 
 def _fenced(example: re.Match[str]) -> str:

@@ -1,0 +1,178 @@
+"""One page a learner: its mathematics and its lines, its options and why they are what they are, its curves, how to cite it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import noregret as nr
+from noregret.results import drawing
+from tools.docsite import board, runs
+from tools.docsite.problems import save
+from tools.docsite.site import Page, Site
+from tools.docsite.text import docstring, figure, number, table
+
+#: The problem whose numbers the tables of options show.
+EXAMPLE = "job-scheduling"
+#: How sure the formulas of a learner are.
+SURE = {
+    "paper": "checked against the text of its paper",
+    "code": "checked against published code, not against the text of the paper",
+    "notes": "from what other papers and notes say of it, not from its own text",
+    "memory": "from memory of its paper, not from its text",
+}
+
+
+def pages(site: Site) -> Iterator[Page]:
+    """The list, and a page for each learner."""
+    names = nr.learners.names()
+    if site.quick is None:
+        runs.play_all(site, names)
+    rows = [(f"[{name}]({name}.md)", nr.learners.get(name).summary, *_promise(nr.learners.get(name))) for name in names]
+    first = (
+        "# Learners\n\nEvery learner that `nr.run` knows by name. The last columns are the orders that their theorems promise, "
+        "without logarithms, T = KH.\n\n"
+    )
+    yield Page("gallery/learners/index.md", first + table(("learner", "what it is", "regret", "violation"), rows) + "\n")
+    for name in names:
+        yield from _one(site, name)
+
+
+def _promise(learner: Any) -> tuple[str, str]:
+    return learner.promise or ("-", "-")
+
+
+def _one(site: Site, name: str) -> Iterator[Page]:
+    learner = nr.learners.get(name)
+    inputs = {"by": Path(__file__).read_text(), "runs": Path(runs.__file__).read_text()}
+    kept = site.kept(f"learners/{name}", inputs, lambda to: _draw(site, name, to), compute=site.wanted(name))
+    parts = [f"# {name}", learner.summary[0].upper() + learner.summary[1:] + ".", _run(name, learner), _facts(learner)]
+    module = sys.modules[learner.__module__]
+    parts.append(f"## The mathematics\n\n{docstring(module.__doc__ or '', module.__name__)}")
+    if kept:
+        yield Page(f"gallery/learners/{name}-curves.svg", kept["curves.svg"])
+        parts += [_options(learner, json.loads(kept["options.json"])), _curves(name, json.loads(kept["refused.json"]))]
+    measured = board.of_learner(site, name)
+    if measured:
+        parts.append(f"## On the leaderboard\n\n{measured}")
+    parts += [_lines(module), _cite(name, module.__doc__ or "")]
+    yield Page(f"gallery/learners/{name}.md", "\n\n".join(filter(None, parts)) + "\n")
+
+
+def _run(name: str, learner: Any) -> str:
+    given = "".join(f', {key}="{value}"' for key, value in runs.told(name).items())
+    return f'```python\nresult = nr.run("{EXAMPLE}", "{name}", episodes=10_000{given})\n```'
+
+
+def _facts(learner: Any) -> str:
+    regret, violation = _promise(learner)
+    rows = [("presets", ", ".join(f"`{preset}`" for preset in learner.presets))]
+    if learner.promise not in (None, ("-", "-")):
+        rows.append(("promised orders of regret and violation", f"{regret} and {violation}"))
+    rows.append(("constraints", "any number" if learner.several else "one, as in its paper"))
+    if learner.told:
+        rows.append(("must be told", ", ".join(word.replace("_", " ") for word in learner.told)))
+    if learner.sharing:
+        rows.append(("its steps can learn together", " or ".join(f"`{word}`" for word in learner.sharing)))
+    if learner.vectors is not None:
+        rows.append(("states that are vectors", "yes"))
+    if learner.source in SURE:
+        rows.append(("its formulas are", SURE[learner.source]))
+    return table(("what", "here"), rows)
+
+
+def _options(learner: Any, options: dict[str, Any]) -> str:
+    """The constants of each preset, and where each comes from."""
+    if not any(options["presets"].values()):
+        return ""
+    parts = [
+        "## Options\n\nThe numbers that each preset uses on "
+        f"[{EXAMPLE}](../problems/{EXAMPLE}.md) with {runs.EPISODES:,} episodes, and where each comes from. `theory` is the "
+        "printed form. Every name can be given to `nr.run` in place of the preset's number."
+    ]
+    for preset, rows in options["presets"].items():
+        if isinstance(rows, str):
+            parts.append(f'=== "{preset}"\n\n    It cannot be made for this problem: {rows}')
+            continue
+        lines = table(("option", "value", "where it comes from"), rows).splitlines()
+        parts.append(f'=== "{preset}"\n\n' + "\n".join(f"    {line}" for line in lines))
+    silent = [f"`{key}`" for key in learner.parameters if key not in options["named"]]
+    if silent:
+        parts.append(f"It also takes {', '.join(silent)}.")
+    return "\n\n".join(parts)
+
+
+def _curves(name: str, refused: dict[str, str]) -> str:
+    said = f"{runs.TRIALS} trials of {runs.EPISODES:,} episodes on each small problem, preset `practical`; means."
+    not_there = "".join(f"\n- [{problem}](../problems/{problem}.md): {why}" for problem, why in refused.items())
+    picture = figure(f"Hard regret and hard violation of {name}", f"{name}-curves.svg")
+    return f"## Its curves\n\n{said}\n\n{picture}" + (f"\n\nIt does not take\n{not_there}" if refused else "")
+
+
+def _lines(module: Any) -> str:
+    """The source below the docstring, folded away."""
+    source = inspect.getsource(module)
+    first = source.index('"""', source.index('"""') + 3) + 3
+    number = source[:first].count("\n") + 1
+    body = source[first:].strip("\n")
+    begin = number + len(source[first:]) - len(source[first:].lstrip("\n"))
+    code = "\n".join(f"    {line}" if line else "" for line in body.splitlines())
+    path = module.__name__.replace(".", "/")
+    return (
+        f'## Its lines\n\n??? example "src/{path}.py"\n\n    ```python linenums="{begin}"\n{code}\n    ```\n\n'
+        f"In the reference: [`{module.__name__}`][{module.__name__}]."
+    )
+
+
+def _cite(name: str, text: str) -> str:
+    found = re.search(r"^References:\n((?:    .*\n?)+)", text, re.MULTILINE)
+    papers = "\n".join(f"- {line.strip()}" for line in re.split(r"\n(?=    \S)", found[1].rstrip())) if found else ""
+    said = "Cite the paper that the learner is from"
+    return f"## How to cite it\n\n{said}, and noregret if its numbers came from here (`CITATION.cff`).\n\n{papers}"
+
+
+def _draw(site: Site, name: str, folder: Path) -> None:
+    learner, problem = nr.learners.get(name), runs.problem(EXAMPLE)
+    gap = float(nr.solve(problem).slater_gap)
+    presets: dict[str, Any] = {}
+    named: set[str] = set()
+    given = {"safe_policy": nr.oracle.safest(problem), "reward": problem.r, "utilities": problem.g}
+    for preset in learner.presets:
+        try:
+            needed = {
+                key: value
+                for key, value in given.items()
+                if key in learner.parameters and (key in learner.told or preset == "safe" or preset == "cautious")
+            }
+            made = nr.learners.make(name, problem.spec, episodes=runs.EPISODES, preset=preset, slater_gap=gap, **needed)
+        except nr.NoRegretError as error:
+            presets[preset] = str(error)
+            continue
+        rows = [(f"`{key}`", _value(value), made.explain.get(key, "")) for key, value in made.constants.items()]
+        presets[preset] = rows
+        named |= made.constants.keys()
+    (folder / "options.json").write_text(json.dumps({"presets": presets, "named": sorted(named)}))
+    refused: dict[str, str] = {}
+    drawn, axes = drawing.new(1, 2, 9.0, 3.8)
+    for place, world in enumerate(runs.small()):
+        result = runs.result(site.shelf / "store", world, name)
+        if isinstance(result, str):
+            refused[world] = result
+            continue
+        for ax, which in zip(axes[0], ("hard_regret", "hard_violation"), strict=True):
+            ax.plot(result.episodes, getattr(result, which).mean(axis=0), color=drawing.COLOURS[place], label=world, lw=1.4)
+    for ax, which in zip(axes[0], ("hard_regret", "hard_violation"), strict=True):
+        drawing.label(ax, which.replace("_", " ").capitalize(), "sum over episodes")
+        ax.set(xscale="log", yscale="symlog", ylim=(0, None))
+    drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+    save(drawn, folder / "curves.svg")
+    (folder / "refused.json").write_text(json.dumps(refused))
+
+
+def _value(value: Any) -> str:
+    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)[:60]

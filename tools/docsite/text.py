@@ -1,0 +1,73 @@
+"""Markdown from docstrings and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import griffe
+
+from tools.docsite.roles import convert, resolve
+from tools.docsite.site import ROOT
+
+_SECTION = re.compile(r"^([A-Z]\w+):\n((?:    .*\n?|\n)+)", re.MULTILINE)
+_BAR = re.compile(r"\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # outside of code
+
+
+@cache
+def package() -> griffe.Module:
+    """The package as Griffe sees it, without running it."""
+    loaded = griffe.load("noregret", search_paths=[str(ROOT / "src")], resolve_aliases=True)
+    assert isinstance(loaded, griffe.Module)
+    return loaded
+
+
+def docstring(text: str, module: str) -> str:
+    """A module's docstring as Markdown, with links into the reference.
+
+    Args:
+        text: the docstring.
+        module: where it is written, for the names in it.
+    """
+    scope: Any = package()[module.removeprefix("noregret.")]
+
+    def link(path: str, shown: str) -> str:
+        found = resolve(path, scope, package())
+        return f"[`{shown}`][{found}]" if found else f"`{shown}`"
+
+    def section(found: re.Match[str]) -> str:
+        lines = [line[4:] for line in found[2].splitlines()]
+        return f"\n**{found[1]}**\n\n" + "\n".join(lines) + "\n"
+
+    return _SECTION.sub(section, convert(text, link))
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table; bars inside cells are written so that they stay there."""
+    lines = [list(head), *(list(row) for row in rows)]
+    text = [" | ".join(_BAR.sub("&#124;", str(cell)).replace("\n", " ") for cell in line) for line in lines]
+    return "\n".join([f"| {text[0]} |", "|" + "---|" * len(lines[0]), *(f"| {line} |" for line in text[1:])])
+
+
+def figure(said: str, *files: str) -> str:
+    """Pictures in a frame that stays white where the page is dark; two stand side by side where there is room.
+
+    Args:
+        said: what one who does not see them should know.
+        files: of the pictures, beside the page.
+    """
+    kind = "figure pair" if len(files) > 1 else "figure"
+    return f'<div class="{kind}" markdown="1">\n' + "\n".join(f"![{said}]({file})" for file in files) + "\n</div>"
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number as a reader wants it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if value != value or value in (float("inf"), float("-inf")):
+        return {"inf": "∞", "-inf": "−∞", "nan": "–"}[str(value)]
+    if isinstance(value, int) or (value == int(value) and abs(value) < 1e9):
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
