@@ -16,12 +16,14 @@ import numpy as np
 
 import noregret as nr
 from noregret.kernels import jit
+from noregret.report.leaderboard import Leaderboard, page
 from noregret.runs.execute import Settings, execute
 from noregret.store import Checkpoints, RunKey, Store, group, load_runs
 from noregret.store.folder import seal
 from noregret.sweeps import spec
 from noregret.sweeps.tune import Choice, Search
 from tests.fuzz.damage import Rng, packed, pick, spoiled_arrays, spoiled_bytes, spoiled_text, spoiled_value
+from tests.made_up_board import a_board
 
 SMALL = "random:S=3,A=2,H=2"
 
@@ -334,7 +336,32 @@ class TuneSearch(Reader):
         assert all(isinstance(number, float | int) for c in found.judged for number in (c.hard_regret, c.hard_violation))
 
 
+class BoardFile(Reader):
+    """The data of a leaderboard, and what is made of it."""
+
+    share = 0.5
+
+    def prepare(self, folder: Path) -> None:
+        self.path = a_board().save(folder / "leaderboard.json")
+        self.good = self.path.read_bytes()
+
+    def spoil(self, rng: Rng) -> None:
+        data = spoiled_bytes(rng, self.good)
+        if rng.random() < 0.7:
+            try:
+                data = json.dumps(spoiled_value(rng, json.loads(self.good))).encode("utf-8", "replace")
+            except RecursionError:
+                data = b"[" * 10_000
+        self.path.write_bytes(data)
+
+    def read(self) -> None:
+        board = Leaderboard.read(self.path)
+        board.table().csv()
+        page._data(board), page._standings(board.analysis), page._rows(board.analysis)
+        board.save(self.path)
+
+
 READERS: dict[str, type[Reader]] = {
     "problem": Problem, "spec": Spec, "store": StoredRuns, "checkpoint": Checkpoint, "agent": AgentFile, "result": SavedResult,
-    "cache": Cache, "tune": TuneSearch,
+    "cache": Cache, "tune": TuneSearch, "board": BoardFile,
 }  # fmt: skip

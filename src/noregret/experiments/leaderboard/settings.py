@@ -16,7 +16,7 @@ MOST = 60.0
 WORDS = {
     "reward": "the reward",
     "utilities": "the utilities",
-    "safe_policy": "a safe policy: the safest, from the oracle",
+    "safe_policy": "a safe policy (the safest)",
     "simulator": "a simulator",
 }
 

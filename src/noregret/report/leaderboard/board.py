@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from noregret import metrics
-from noregret._system.arrays import said
+from noregret._system.arrays import LARGEST, said
 from noregret.errors import FileError, told
 from noregret.metrics import Interval
 from noregret.problems.base import Array
@@ -37,6 +37,8 @@ POINTS = 32
 LATE = 0.1
 #: What a learner reports that drew from a simulator.
 DRAWS = "simulator draws"
+#: What is counted where every step has a limit.
+UNSAFE = "unsafe steps"
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,8 @@ class Leaderboard(Shown):
         if found["noregret"] != FORMAT:
             raise ValueError(f"its format is {found['noregret']!r}; expected {FORMAT}")
         check_entries(found["protocol"], _PROTOCOL, "entry of protocol")
+        if found["protocol"]["episodes"] < 1 or not _is_number(found["protocol"]["most"]):
+            raise ValueError("its episodes are below 1, or the most seconds of a run are no number")
         for one in found["rows"]:
             check_entries(one, _ROW, "entry of a row")
         for one in found["cells"]:
@@ -185,8 +189,8 @@ class Leaderboard(Shown):
     def table(self) -> Table:
         """A row for each cell, with the reason of those that were left out."""
         columns = (
-            "problem", "learner", "ratio", "score", *(metrics.words(name) for name in SAMPLES), "seconds", DRAWS, "reason",
-            "line",
+            "problem", "learner", "ratio", "score", *(metrics.words(name) for name in SAMPLES), "seconds", DRAWS, UNSAFE,
+            "reason", "line",
         )  # fmt: skip
         made = []
         for cell in self.cells:
@@ -196,7 +200,15 @@ class Leaderboard(Shown):
             else:
                 numbers = [None] * (2 + len(SAMPLES))
             numbers = [_short_interval(one) if isinstance(one, Interval) else one for one in numbers]
-            row = (cell.problem, cell.learner, *numbers, cell.seconds, cell.notes.get(DRAWS), cell.reason, cell.line)
+            row = (
+                cell.problem,
+                cell.learner,
+                *numbers,
+                cell.seconds,
+                *map(cell.notes.get, (DRAWS, UNSAFE)),
+                cell.reason,
+                cell.line,
+            )
             made.append(row)
         return Table("", columns, made)
 
@@ -242,8 +254,10 @@ _CELL: dict[str, Any] = {
 
 
 def _check_cell(found: Mapping[str, Any], points: int) -> None:
-    """Refuse a cell that has neither runs nor a reason, and lists whose lengths do not fit."""
+    """Refuse a cell that has neither runs nor a reason, lists whose lengths do not fit, and numbers that cannot be."""
     samples, curves = found["samples"], found["curves"]
+    if not all(map(_is_number, (found["seconds"] or 0.0, *found["notes"].values()))):
+        raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} has a number that is not finite")
     if not samples and not curves and found["reason"]:
         return
     if set(samples) != set(SAMPLES) or set(curves) != set(CURVES) or not samples["regret"]:
@@ -251,8 +265,12 @@ def _check_cell(found: Mapping[str, Any], points: int) -> None:
     lists = [(one, len(samples["regret"])) for one in samples.values()]
     lists += [(curve.get(end, []), points) for curve in curves.values() for end in ("mean", "low", "high")]
     for one, n in lists:
-        if len(one) != n or not all(map(math.isfinite, one)):
+        if len(one) != n or not all(map(_is_number, one)):
             raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} has a list that does not fit")
+
+
+def _is_number(value: float) -> bool:
+    return math.isfinite(value) and abs(value) <= LARGEST
 
 
 def _cell(one: Outcome, line: str, pick: Any) -> Cell:
@@ -265,10 +283,12 @@ def _cell(one: Outcome, line: str, pick: Any) -> Cell:
     for name in CURVES:
         band = drawing.cut(result.interval(name), name)
         curves[name] = {end: [short(x) for x in getattr(band, end)[pick]] for end in ("mean", "low", "high")}
+    notes = {name: short(np.mean(values)) for name, values in result.notes.items()}
+    if (unsafe := getattr(result, "unsafe_steps", None)) is not None:
+        notes[UNSAFE] = short(unsafe[:, -1].mean())
     return Cell(
         one.problem, one.label, line, "", short(result.kernel_seconds / result.trials),
-        {name: [short(x) for x in values] for name, values in ends.items()}, curves,
-        {name: short(np.mean(values)) for name, values in result.notes.items()},
+        {name: [short(x) for x in values] for name, values in ends.items()}, curves, notes,
     )  # fmt: skip
 
 
