@@ -66,6 +66,7 @@ def _print_problem(world: TabularCMDP) -> None:
                 {"nothing": "not declared", "all": "all: transitions, rewards, utilities"}.get(world.share, world.share),
             ),
             ("rewards", "the learner sees 0 or 1 with the given means" if world.noise else "seen as they are"),
+            *([] if world.step_limit is None else [("every step", f"costs at most {world.step_limit:g} in expectation")]),
         ],
     )
 

@@ -51,6 +51,7 @@ def _finished(record: dict[str, Any], key: RunKey) -> None:
                 for kind, word in (("signed_violations", "violation"), ("hard_violations", "hard violation"), ("dual", "dual"))
                 for name, value in zip(record["constraints"], last[kind], strict=True)
             ),
+            *([("unsafe steps", last["unsafe_steps"])] if "unsafe_steps" in last else []),
             ("optimal value", record["optimal_value"]),
             ("Slater gap", record["slater_gap"]),
         ],

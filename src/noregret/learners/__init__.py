@@ -18,6 +18,7 @@ from noregret.learners import (
     optpess_primal_dual,
     posterior_sampling,
     primal_dual_lsvi,
+    slucb_qvi,
     triple_q,
     uc_cfh,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "primal_dual_lsvi",
     "register",
     "shared_by",
+    "slucb_qvi",
     "triple_q",
     "uc_cfh",
 ]

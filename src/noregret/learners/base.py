@@ -80,6 +80,7 @@ class Learner:
     #: The orders of regret and violation that its theorem promises; None for a policy that does not learn.
     promise: ClassVar[tuple[str, str] | None] = ("-", "-")
     sharing: ClassVar[tuple[str, ...]] = ()  # what its steps may learn together beside "nothing"; see ``choices.shared``
+    stepwise: ClassVar[bool] = False  # whether it needs a problem with a limit on every step; it refuses others
     told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
     #: What ``noregret tune-all`` may try: ranges as ``noregret tune --param`` reads them, by form. "theory" is the printed
     #: algorithm, whose winners become the preset "tuned"; "practical" is the preset of that name. A name is that of a

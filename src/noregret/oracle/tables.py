@@ -9,6 +9,8 @@ and taking a at step h:
 It is solved by column generation (:mod:`noregret.oracle.columns`), each policy priced by one backward induction. The average
 occupancy of the best mixture is that of an optimal Markov policy, π_h(a|x) = q_h(x,a) / Σ_a q_h(x,a).
 
+Where a problem has a step limit, only policies that keep it are looked at (:mod:`noregret.oracle.steps`).
+
 Nothing is returned unchecked: the policy is evaluated by a forward pass, which must agree with the backward one, meet
 the constraints and meet the dual bound, each to 1e-8.
 """
@@ -26,6 +28,7 @@ from noregret.errors import InfeasibleError, OracleError
 from noregret.oracle.base import AGREEMENT, FEASIBLE, NO_ROOM, RELAX, Oracle, Solution, with_room
 from noregret.oracle.columns import Mixture, Pool
 from noregret.oracle.starts import PerStart, Starts, resolve
+from noregret.oracle.steps import safe_choices
 from noregret.problems.base import Array, TabularCMDP
 from noregret.problems.checks import policy_table
 from noregret.problems.policies import markov_policy
@@ -46,15 +49,26 @@ class TableOptimum(Solution):
 
 
 class TableOracle(Oracle[TableOptimum]):
-    """The oracle of finitely many states. A policy is written as its actions (H,S)."""
+    """The oracle of finitely many states. A policy is written as its actions (H,S).
+
+    With a step limit the actions are those of ``choices``, the world in which one chooses among safe ways to draw an action.
+    Without one that is the problem itself.
+    """
 
     problem: TabularCMDP
     damped, enough, solution = True, 1e-13, TableOptimum
 
     def __init__(self, problem: TabularCMDP) -> None:
-        self.problem = problem
+        self.problem, self.choices = problem, problem
+        self._ways: Array | None = None
+        if problem.step_limit is not None:
+            self.choices, self._ways = safe_choices(problem)
         #: (H,S,A,1+m): reward and utilities side by side.
-        self.costs = np.concatenate([problem.r[..., None], np.moveaxis(problem.g, 0, -1)], axis=-1)
+        self.costs = np.concatenate([self.choices.r[..., None], np.moveaxis(self.choices.g, 0, -1)], axis=-1)
+
+    def in_actions(self, table: Array) -> Array:
+        """Turn a policy or an occupancy of ``choices`` into one of the problem, (H,S,A)."""
+        return table if self._ways is None else np.asarray(np.einsum("hsn,hsna->hsa", table, self._ways))
 
     def first(self, reward: float) -> tuple[Actions, Array]:
         """Give the best policy for the reward, then the best for each utility, then the worst for each utility."""
@@ -62,11 +76,11 @@ class TableOracle(Oracle[TableOptimum]):
         weights = np.concatenate([np.eye(1 + m), -np.eye(1 + m)[1:]])
         ties = np.zeros_like(weights)
         ties[0, 1:] = ties[1:, 0] = 1.0
-        return _backward(self.problem, self.costs, weights, ties)
+        return _backward(self.choices, self.costs, weights, ties)
 
     def best(self, prices: Array) -> tuple[Actions, Array]:
         """Find the best policy for each row of prices, all in one backward induction."""
-        return _backward(self.problem, self.costs, prices)
+        return _backward(self.choices, self.costs, prices)
 
     def evaluate(self, policy: Any) -> tuple[float, Array]:
         """Compute the exact V_r and V_g (m,) of any policy (H,S,A)."""
@@ -91,7 +105,7 @@ class TableOracle(Oracle[TableOptimum]):
 
     def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[Any, ...]]:
         """Find the Markov policy of a mixture and its occupancy; a forward pass confirms V_r and V_g."""
-        problem, weights = self.problem, found.weights
+        problem, weights = self.choices, found.weights
         tidy = np.where(weights > FEASIBLE, weights, 0.0)  # drop traces that the relaxed thresholds let in
         tidy /= tidy.sum()
         if np.abs((tidy - weights) @ pool.values).max() <= NO_ROOM:
@@ -106,12 +120,13 @@ class TableOracle(Oracle[TableOptimum]):
         off = float(np.abs(np.concatenate([[V_r], V_g]) - mixed).max())
         if not off <= AGREEMENT:
             raise OracleError(f"the policy found for {problem.name!r} is off the mixture's values {mixed} by {off:.3g}")
-        return V_r, V_g, (policy, q)
+        return V_r, V_g, (self.in_actions(policy), self.in_actions(q))
 
     def look(self, pool: Pool, zeta: Array) -> None:
         """Warn of a constraint that every policy meets."""
         ranges = _reachable(pool)
-        for i in np.flatnonzero(self.problem.b + zeta <= ranges[:, 0] + RELAX):
+        implied = self._ways is not None  # a step limit says more than the threshold that follows from it
+        for i in () if implied else np.flatnonzero(self.problem.b + zeta <= ranges[:, 0] + RELAX):
             text = f"constraint {_describe(self.problem, int(i), ranges, zeta)}: every policy meets it, so it cannot bind"
             warnings.warn(text, UserWarning, stacklevel=4)
 
@@ -203,8 +218,9 @@ def greedy(problem: TabularCMDP, dual: float | ArrayLike = 0.0, reward: float = 
         The policy (H,S,A), its V_r and its V_g (m,).
     """
     Y = np.broadcast_to(np.asarray(dual, dtype=np.float64), (problem.n_constraints,))
-    actions, values = TableOracle(problem).best(np.concatenate([[reward], Y])[None])
-    return _one_hot(problem, actions[0]), float(values[0, 0]), values[0, 1:]
+    truth = TableOracle(problem)
+    actions, values = truth.best(np.concatenate([[reward], Y])[None])
+    return truth.in_actions(_one_hot(truth.choices, actions[0])), float(values[0, 0]), values[0, 1:]
 
 
 def _reachable(pool: Pool) -> Array:

@@ -7,12 +7,13 @@ from noregret.problems import (
     job_scheduling,
     linear,
     linear_continuous,
+    machine_load,
     media_control,
     queue,
     random,
     streaming,
 )
-from noregret.problems.base import Constraint, Spec, TabularCMDP
+from noregret.problems.base import Constraint, Spec, StepLimit, TabularCMDP
 from noregret.problems.continuous import ContinuousSpec
 from noregret.problems.linear_continuous import LinearCMDP
 from noregret.problems.npz import save
@@ -23,6 +24,7 @@ __all__ = [
     "ContinuousSpec",
     "LinearCMDP",
     "Spec",
+    "StepLimit",
     "TabularCMDP",
     "describe",
     "frozen_lake",
@@ -32,6 +34,7 @@ __all__ = [
     "linear",
     "linear_continuous",
     "load",
+    "machine_load",
     "media_control",
     "names",
     "queue",

@@ -9,7 +9,12 @@ with values taken from the start state (or distribution) mu. Rewards and utiliti
 utilities are held to. A *limit* is what a user states about a cost c in [0,1], V_c <= limit: it is the utility g = 1 - c with
 threshold H - limit; :class:`Constraint` does that and nothing else does. Steps, states, actions and constraints count from 0.
 
-A learner is given :attr:`TabularCMDP.spec`: horizon, sizes, thresholds, start, features and masks; never P, r or g.
+A problem may have a *step limit* τ too: at every step and in every state, the expected cost of the action drawn,
+Σ_a π_h(a|x) (1 − g_h(x,a)), is at most τ. In each state an action is known that costs less. With b ≤ H(1−τ), which is required,
+policies that keep the limit meet the threshold. Learners that do not know of such limits hold the total to b alone.
+
+A learner is given :attr:`TabularCMDP.spec`: horizon, sizes, thresholds, start, features, masks, and of a step limit the safe
+actions with their costs; never P, r or g.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError
 from noregret.problems import validation
@@ -81,6 +86,21 @@ def to_threshold(limit: float, sense: Sense, horizon: int) -> float:
 
 
 @dataclass(frozen=True)
+class StepLimit:
+    """A limit on the expected cost 1 - g of every step, and the action known to be safe in each state.
+
+    Args:
+        limit: τ, at most which the cost may be.
+        actions: (H,S) the safe actions.
+        costs: (H,S) what they cost, each below τ.
+    """
+
+    limit: float
+    actions: NDArray[np.int64]
+    costs: Array
+
+
+@dataclass(frozen=True)
 class Spec:
     """What a learner may see of a problem.
 
@@ -94,6 +114,7 @@ class Spec:
         features: the table φ (S,A,d), or None for one-hot.
         constraint_names: one name per constraint.
         share: what does not change with the step, so that steps may learn it together: "nothing", "transitions" or "all".
+        step: the limit on the cost of every step, with the safe actions; None where there is no such limit.
     """
 
     horizon: int
@@ -105,6 +126,7 @@ class Spec:
     features: Array | None = None
     constraint_names: tuple[str, ...] = ()
     share: Share = "nothing"
+    step: StepLimit | None = None
 
     @property
     def n_constraints(self) -> int:
@@ -119,8 +141,8 @@ class Spec:
     def __repr__(self) -> str:
         """A one-line summary."""
         d = "" if self.features is None else f" d={self.dimension}"
-        b = np.round(self.thresholds, 6).tolist()
-        return f"<Spec: H={self.horizon} S={self.n_states} A={self.n_actions}{d} m={self.n_constraints} b={b}>"
+        b, step = np.round(self.thresholds, 6).tolist(), "" if self.step is None else f" step limit={self.step.limit:g}"
+        return f"<Spec: H={self.horizon} S={self.n_states} A={self.n_actions}{d} m={self.n_constraints} b={b}{step}>"
 
 
 class TabularCMDP:
@@ -141,6 +163,9 @@ class TabularCMDP:
         share: what does not change with the step, so that learners may learn it at all steps together: "nothing", the
             "transitions" P, or "all" of P, r and g. It is checked against the arrays, and never found from them: what a learner
             is told is stated.
+        step_limit: the most that the expected cost 1 - g of a step may be, in every state; None for no such limit. It needs one
+            utility, ``safe_actions``, and b at most H(1 - step_limit).
+        safe_actions: (S,) or (H,S) an action that costs less than ``step_limit`` in each state; it is told to learners.
 
     All arguments are kept as attributes. After construction ``r`` (H,S,A) and ``g`` (m,H,S,A) are means. The attributes
     ``r_next`` and ``g_next`` keep the tables by next state, or None.
@@ -173,6 +198,8 @@ class TabularCMDP:
         constraint_names: Sequence[str] = (),
         senses: Sequence[Sense] = (),
         share: Share = "nothing",
+        step_limit: float | None = None,
+        safe_actions: ArrayLike | None = None,
     ) -> None:
         P_ = validation.kernel(P)
         H, S, A, _ = P_.shape
@@ -197,6 +224,7 @@ class TabularCMDP:
         self.mu = validation.distribution(mu, S)
         self.features = None if features is None else check_features(features, S, A)
         self.share: Share = share
+        self.step_limit, self.safe_actions = validation.step_limit(step_limit, safe_actions, self)
         validation.same_steps(self)
         validation.read_only(self)
 
@@ -260,7 +288,15 @@ class TabularCMDP:
         return Spec(
             horizon=self.horizon, n_states=self.n_states, n_actions=self.n_actions, thresholds=self.b, start=self.mu,
             available=self.available, features=self.features, constraint_names=self.constraint_names, share=self.share,
+            step=self._step(),
         )  # fmt: skip
+
+    def _step(self) -> StepLimit | None:
+        if self.step_limit is None or self.safe_actions is None:
+            return None
+        costs = 1.0 - np.take_along_axis(self.g[0], self.safe_actions[..., None], axis=2)[..., 0]
+        costs.setflags(write=False)
+        return StepLimit(self.step_limit, self.safe_actions, costs)
 
     def limits(self) -> Array:
         """Give the thresholds as they were stated: limits on costs for constraints of sense "<="."""
@@ -269,7 +305,7 @@ class TabularCMDP:
     def replace(self, **changes: Any) -> TabularCMDP:
         """Make the same problem with some constructor arguments changed."""
         kept = ("P", "b", "mu", "features", "available", "noise", "name", "constraint_names", "senses", "share")
-        given: dict[str, Any] = {key: getattr(self, key) for key in kept}
+        given: dict[str, Any] = {key: getattr(self, key) for key in (*kept, "step_limit", "safe_actions")}
         given["r"] = self.r if self.r_next is None else self.r_next
         given["g"] = self.g if self.g_next is None else self.g_next
         return TabularCMDP(**(given | changes))

@@ -1,8 +1,8 @@
 """Problems on disk: one .npz file with plain arrays, never a pickle.
 
 Arrays: ``P r g b mu`` as :class:`~noregret.problems.base.TabularCMDP` takes them, and, where wanted, ``features``
-(also accepted as ``phi``), ``available``, ``noise``, ``constraint_names``, ``senses`` and ``share``. A loaded problem's name is
-the path it came from, so that its name rebuilds it.
+(also accepted as ``phi``), ``available``, ``noise``, ``constraint_names``, ``senses``, ``share``, and ``step_limit`` with
+``safe_actions``. A loaded problem's name is the path it came from, so that its name rebuilds it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from noregret.errors import FileError, InputError
 from noregret.problems.base import TabularCMDP
 
 REQUIRED = ("P", "r", "g", "b", "mu")
-OPTIONAL = ("features", "phi", "available", "noise", "constraint_names", "senses", "share")
+OPTIONAL = ("features", "phi", "available", "noise", "constraint_names", "senses", "share", "step_limit", "safe_actions")
 
 
 def load(path: str | os.PathLike[str]) -> TabularCMDP:
@@ -34,7 +34,7 @@ def load(path: str | os.PathLike[str]) -> TabularCMDP:
     if unknown:
         warnings.warn(f"{path}: array {unknown[0]!r} is not part of a problem and is ignored", stacklevel=3)
     options: dict[str, Any] = {"features": arrays.get("features", arrays.get("phi"))}
-    options["available"] = arrays.get("available")
+    options |= {key: arrays.get(key) for key in ("available", "step_limit", "safe_actions")}
     options["noise"] = str(arrays["noise"]) if "noise" in arrays else None
     options["share"] = str(arrays.get("share", "nothing"))
     for key in ("constraint_names", "senses"):
@@ -64,5 +64,6 @@ def _arrays(problem: TabularCMDP) -> dict[str, Any]:
         "senses": np.array(problem.senses),
     }
     share = None if problem.share == "nothing" else problem.share
-    optional = {"features": problem.features, "noise": problem.noise, "share": share}
+    optional = {"features": problem.features, "noise": problem.noise, "share": share, "step_limit": problem.step_limit}
+    optional["safe_actions"] = problem.safe_actions
     return arrays | {key: np.asarray(value) for key, value in optional.items() if value is not None}

@@ -216,6 +216,43 @@ def constraint_names(given: Sequence[str], m: int, word: str = "utility") -> tup
     return names
 
 
+def step_limit(limit: float | None, actions: ArrayLike | None, problem: Any) -> tuple[float | None, NDArray[np.int64] | None]:
+    """Check a limit on the cost 1 - g of every step and the action known to be safe in each state, or that both are None.
+
+    Args:
+        limit: what the expected cost of the action drawn may be at most, at each step and in each state.
+        actions: (S,) or (H,S) actions that cost less than ``limit``.
+        problem: has g, b and ``available``, checked already.
+
+    Returns:
+        The limit, and the actions (H,S).
+    """
+    if limit is None and actions is None:
+        return None, None
+    if limit is None or actions is None:
+        given, other = ("step_limit", "safe_actions") if actions is None else ("safe_actions", "step_limit")
+        raise InputError(f"{given} is given without {other}; expected both, or neither")
+    top = floats("step_limit", limit)
+    if top.shape != () or not 0.0 < top <= 1.0:
+        raise InputError(f"step_limit is {limit!r}; expected a number above 0 and at most 1")
+    (m, H, S, A), tau = problem.g.shape, float(top)
+    if m != 1:
+        raise InputError(f"step_limit is {tau:g}, and there are {m} utilities; expected one: the cost of a step is 1 - g")
+    if problem.b[0] > H * (1.0 - tau) + ROUNDING * H:
+        raise InputError(f"b is {problem.b[0]:.9g}; with step_limit expected at most H(1 - step_limit) = {H * (1.0 - tau):.9g}")
+    safe = np.asarray(actions)
+    if safe.shape not in ((S,), (H, S)) or not np.issubdtype(safe.dtype, np.integer):
+        raise InputError(f"safe_actions has shape {safe.shape} and type {safe.dtype}; expected integers ({S},) or ({H}, {S})")
+    safe = np.array(np.broadcast_to(safe, (H, S)), dtype=np.int64, order="C")
+    refuse("safe_actions", (safe < 0) | (safe >= A), safe, f"0..{A - 1}")
+    at = safe[..., None]
+    there = np.take_along_axis(problem.available, at, axis=2)[..., 0]
+    refuse("safe_actions", np.asarray(~there), safe, "an action that is available there")
+    costs = 1.0 - np.take_along_axis(problem.g[0], at, axis=2)[..., 0]
+    refuse("safe_actions", costs >= tau, costs, f"less than the limit {tau:g}", "costs {:.9g}")
+    return tau, safe
+
+
 def same_steps(problem: Any) -> None:
     """Refuse a declaration ``share`` that the arrays of a problem contradict: the message names the first step and pair.
 

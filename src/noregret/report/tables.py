@@ -10,9 +10,9 @@ import numpy as np
 
 from noregret._system.files import write_whole
 from noregret.metrics import Cell
-from noregret.results import RunResult
+from noregret.results import UNSAFE, RunResult
 from noregret.results.base import Table, csv_text, stack
-from noregret.results.comparison import CAPTION
+from noregret.results.comparison import CAPTION, unsafe
 
 
 def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
@@ -20,7 +20,9 @@ def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
     tightened = any(result.constants.get("zeta", 0.0) for result in results.values())
     columns = ["run", "trials", "episodes", "regret"]
     columns += ["regret against the tightened optimum"] if tightened else []
-    columns += ["hard regret", "violation", "hard violation", "slope of regret", "slope of hard regret", "episodes/s"]
+    limited = any(result.unsafe_steps is not None for result in results.values())
+    columns += ["hard regret", "violation", "hard violation"] + (["unsafe steps"] if limited else [])
+    columns += ["slope of regret", "slope of hard regret", "episodes/s"]
     rows: list[tuple[Cell, ...]] = []
     for label, result in results.items():
         if not len(result.episodes):
@@ -29,8 +31,9 @@ def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
         row: list[Cell] = [label, result.trials, int(result.episodes[-1]), result.last("regret")]
         row += [result.last("regret_tightened")] if tightened else []
         row += [result.last(which) for which in ("hard_regret", "violation", "hard_violation")]
+        row += [unsafe(result)] if limited else []
         rows.append((*row, result.slope(), result.slope("hard_regret"), result.episodes_per_second))
-    return Table(title, columns, rows, CAPTION)
+    return Table(title, columns, rows, f"{CAPTION} {UNSAFE}" if limited else CAPTION)
 
 
 def curves(results: Mapping[str, RunResult]) -> str:

@@ -9,10 +9,15 @@ from typing import Any, overload
 from noregret.metrics import Cell, count, words
 from noregret.results import drawing
 from noregret.results.base import Saved, Table, savable, stack
-from noregret.results.result import SUMS, Outcome, RunResult
+from noregret.results.result import SUMS, UNSAFE, Outcome, RunResult
 
 #: What the numbers of a summary are.
 CAPTION = "Sums over all episodes: mean over the trials ± half of its 95% interval."
+
+
+def unsafe(result: RunResult) -> Cell:
+    """The unsafe steps of a result as a cell, empty where there is no limit on a step."""
+    return None if result.unsafe_steps is None else result.last("unsafe_steps")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -59,12 +64,14 @@ class Comparison(Saved, Sequence[Outcome]):
     def _summary(self) -> Table:
         """A row for each outcome: its trials and episodes, and the sums over all episodes."""
         ran = [(one, result) for one, result in self.ran() if len(result.episodes)]
-        rows: list[tuple[Cell, ...]] = [
-            (one.problem, one.label, result.trials, int(result.episodes[-1]), *map(result.last, SUMS)) for one, result in ran
-        ]
+        limited = any(result.unsafe_steps is not None for _, result in ran)
+        rows: list[tuple[Cell, ...]] = []
+        for one, result in ran:
+            row: list[Cell] = [one.problem, one.label, result.trials, int(result.episodes[-1]), *map(result.last, SUMS)]
+            rows.append((*row, *([unsafe(result)] if limited else [])))
         refused = [f" {one.label} did not run on {one.problem}: {one.reason}." for one in self.outcomes if one.result is None]
-        columns = ("problem", "learner", "trials", "episodes", *map(words, SUMS))
-        return Table(repr(self)[1:-1], columns, rows, CAPTION + "".join(refused))
+        columns = ("problem", "learner", "trials", "episodes", *map(words, SUMS), *(["unsafe steps"] if limited else []))
+        return Table(repr(self)[1:-1], columns, rows, CAPTION + (f" {UNSAFE}" if limited else "") + "".join(refused))
 
     def _grid(self) -> tuple[int, int]:
         return max(1, len({one.problem for one, _ in self.ran()})), 2

@@ -22,6 +22,9 @@ RESULTS_VERSION = 1
 #: The sums over all episodes that every summary has.
 SUMS = ("regret", "hard_regret", "violation", "hard_violation")
 
+#: What the curve ``unsafe_steps`` counts.
+UNSAFE = "An unsafe step: the policy played has an expected cost over the step limit in the state reached."
+
 #: Slopes are fitted from this share of the episodes on.
 FITTED = 0.1
 
@@ -33,6 +36,9 @@ class RunResult(Saved):
     ``regret`` = Σ(V* − V_r), ``hard_regret`` = Σ[V* − V_r]₊; ``violations`` = [Σ(b − V_g)]₊ and ``hard_violations`` =
     Σ[b − V_g]₊ for each constraint, ``violation`` and ``hard_violation`` for the worst one. All values are exact. V* is the
     optimum of the original thresholds; ``regret_tightened`` is against the optimum of b + ζ.
+
+    Where the problem limits the cost of every step, V* is the optimum of policies that keep the limit, and ``unsafe_steps`` is
+    the expected number of steps so far at which the policy played has an expected cost over it in the state reached.
     """
 
     problem: str
@@ -59,10 +65,18 @@ class RunResult(Saved):
     trials_requested: int = 1
     notes: dict[str, Any] = field(default_factory=dict)  # numbers that the learner found out itself, (trials,)
     played: Played | None = field(default=None, repr=False)
+    unsafe_steps: Array | None = None  # (trials,n); None where there is no limit on a step
     _shapes: ClassVar[dict[str, str]] = {
         "episodes": "n", "regret": "tn", "hard_regret": "tn", "violations": "tnm", "hard_violations": "tnm", "dual": "tnm",
         "optimal_dual": "m",
     }  # fmt: skip
+
+    def _check(self) -> None:
+        super()._check()
+        if self.unsafe_steps is not None and (
+            self.unsafe_steps.shape != self.regret.shape or not np.isfinite(self.unsafe_steps).all()
+        ):
+            raise ValueError("unsafe_steps does not fit the other arrays, or has a number that is not finite")
 
     @property
     def trials(self) -> int:
@@ -148,7 +162,7 @@ class RunResult(Saved):
         made |= {name: getattr(self, name).ravel() for name in ("regret", "hard_regret", "regret_tightened")}
         for name, curves in (("violation", self.violations), ("hard_violation", self.hard_violations), ("dual", self.dual)):
             made |= {f"{name}_{i}": curves[:, :, i].ravel() for i in range(curves.shape[2])}
-        return made
+        return made if self.unsafe_steps is None else made | {"unsafe_steps": self.unsafe_steps.ravel()}
 
     def _summary(self) -> Table:
         """The numbers one below the other, each with a line that explains it."""
@@ -170,6 +184,8 @@ class RunResult(Saved):
             ("slope of hard regret", self.slope("hard_regret"), "the same for hard regret"),
             ("episodes/s", self.episodes_per_second, length(self.trials, int(self.episodes[-1])) + state),
         ]
+        if self.unsafe_steps is not None:
+            rows.insert(4, ("unsafe steps", self.last("unsafe_steps"), "steps whose expected cost, as drawn, is over the limit"))
         if zeta := self.constants.get("zeta", 0.0):
             text = f"against the best policy for thresholds raised by {zeta:g}"
             rows.insert(1, ("regret, tightened", self.last("regret_tightened"), text))
@@ -196,14 +212,18 @@ class RunResult(Saved):
 
 
 def named_curves(curves: Array, m: int) -> dict[str, Array]:
-    """Names for the columns (..., 2+3m) that the loop records: two of one column, then three of m columns."""
-    return {
+    """Names for the columns (..., 2+3m) that the loop records: two of one column, then three of m columns.
+
+    With a limit on every step there is one column more.
+    """
+    made = {
         "regret": curves[..., 0],
         "hard_regret": curves[..., 1],
         "signed_violations": curves[..., 2 : 2 + m],
         "hard_violations": curves[..., 2 + m : 2 + 2 * m],
-        "dual": curves[..., 2 + 2 * m :],
+        "dual": curves[..., 2 + 2 * m : 2 + 3 * m],
     }
+    return made | ({"unsafe_steps": curves[..., -1]} if curves.shape[-1] > 2 + 3 * m else {})
 
 
 def record_grid(n: int, every: int, episodes: int) -> NDArray[np.int64]:

@@ -155,4 +155,4 @@ def point(named: Mapping[str, Any], row: int) -> dict[str, float]:
             values[name] = float(each[0])
         else:
             values |= {f"{name}.{i}": float(value) for i, value in enumerate(each)}
-    return values
+    return values | ({"unsafe_steps": float(named["unsafe_steps"][row])} if "unsafe_steps" in named else {})

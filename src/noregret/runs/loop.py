@@ -11,6 +11,7 @@ from noregret.kernels import world as worlds
 from noregret.kernels.dispatch import compiled, plan, update
 from noregret.kernels.jit import jit
 from noregret.kernels.played import keep
+from noregret.kernels.stepwise import unsafe_steps
 
 
 def _block(
@@ -29,14 +30,16 @@ def _block(
     sums: Any,
     curves: Any,
     kept: Any,
+    limit: Any,
 ) -> int:
     """Play episodes k, k+1, ... (from 0), one for each row of uniforms; returns the first one with a value that is not finite.
 
     ``z`` (n,w) are the random numbers of a learner that draws, one row for each plan; else None.
     ``starts`` are the first states, one for each row, and ``V_star`` (S,) the optimum from each state; or empty and (1,).
     ``sums`` (2+2m,): regret, hard regret, m signed violations, m hard ones. ``curves`` (n,2+3m): these and the dual, at the
-    episodes that ``every`` divides and at the last. ``kept`` (4,H,S,A) sums up the policies; where ``z`` or
-    ``kept`` is None, there is no trace of it in the compiled code.
+    episodes that ``every`` divides and at the last. ``kept`` (4,H,S,A) sums up the policies. With a step ``limit``, sums and
+    curves have one number more, the unsafe steps. Where ``z``, ``kept`` or ``limit`` is None, there is no trace of it in the
+    compiled code.
     """
     m = len(b)
     for i in range(len(u)):  # Alg. 1, l. 2
@@ -62,6 +65,8 @@ def _block(
             return k + i
         if kept is not None:
             keep(world, state.policy, world.start, k + i >= K // 2, scratch, kept)
+        if limit is not None:
+            sums[2 + 2 * m] += unsafe_steps(world, state.policy, world.start, limit, scratch)
         worlds.play(world, state.policy, u[i], v[i], scratch)  # Alg. 1, l. 3 and 13-15
         update(state, scratch.states, scratch.actions, scratch.observed)
         done = k + i + 1
@@ -69,6 +74,8 @@ def _block(
             row = (done - 1) // every
             for j in range(2 + 3 * m):
                 curves[row, j] = sums[j] if j < 2 + 2 * m else state.Y[j - 2 - 2 * m]
+            if limit is not None:
+                curves[row, 2 + 3 * m] = sums[2 + 2 * m]
     return -1
 
 

@@ -48,6 +48,8 @@ def problem_hash(problem: Any) -> str:
     parts = {name: value for name, value in vars(problem).items() if name not in labels}
     if parts.get("share") == "nothing":  # as before there was such an entry: stored runs keep their names
         del parts["share"]
+    if parts.get("step_limit") is None:  # the same
+        parts = {name: value for name, value in parts.items() if name not in ("step_limit", "safe_actions")}
     return content_hash(parts)
 
 

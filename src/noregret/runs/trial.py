@@ -40,7 +40,8 @@ _compiled: set[tuple[Any, ...]] = set()
 class Trial:
     """What trials on all kinds of problems share. A subclass plays episodes in ``_play``.
 
-    ``curves`` (n, 2+3m) hold at each recorded episode: regret, hard regret, m signed and m hard violations, the dual.
+    ``curves`` (n, 2+3m) hold at each recorded episode: regret, hard regret, m signed and m hard violations, the dual; with a
+    limit on every step, as the last column, the unsafe steps too.
     ``seconds`` is the time that the learner and the world took, without compilation and without evaluation by quadrature.
     """
 
@@ -53,8 +54,10 @@ class Trial:
         self._draws = uniforms_of(learner._state)
         self.streams = streams(key.seed, key.trial, 3 if self._draws else 2)
         m = problem.n_constraints
-        self.sums = np.zeros(2 + 2 * m)
-        self.curves = np.zeros((-(-self.episodes // self.every), 2 + 3 * m))
+        self.limit: float | None = getattr(problem, "step_limit", None)
+        more = 0 if self.limit is None else 1
+        self.sums = np.zeros(2 + 2 * m + more)
+        self.curves = np.zeros((-(-self.episodes // self.every), 2 + 3 * m + more))
         self.k, self.seconds = 0, 0.0
 
     @property
@@ -162,7 +165,7 @@ class TableTrial(Trial):
         begin = time.perf_counter()
         bad = self._block(
             self.learner._state, self.layout, self.scratch, u, v, z, self.k, self.episodes, self.every, first, self._best,
-            self.problem.b, self.sums, self.curves, self.kept,
+            self.problem.b, self.sums, self.curves, self.kept, self.limit,
         )  # fmt: skip
         if n == 0:
             return

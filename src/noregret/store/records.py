@@ -76,6 +76,8 @@ def check_curves(curves: Mapping[str, NDArray[Any]], m: int, episodes: int, ever
         "hard_regret": np.zeros(n),
     }
     own |= {name: np.zeros((n, m)) for name in ("signed_violations", "hard_violations", "dual")}
+    if "unsafe_steps" in curves:  # of a problem with a limit on every step
+        own["unsafe_steps"] = np.zeros(n)
     if (kept := curves.get("kept")) is not None and kept.ndim == 4:  # the policies that were played, (4,H,S,A)
         own["kept"] = np.broadcast_to(0.0, (4, *kept.shape[1:]))
     check_arrays(own, curves, lambda name: (-LARGEST, LARGEST), "curves")

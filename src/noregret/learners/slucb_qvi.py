@@ -1,0 +1,226 @@
+r"""RSLUCB-QVI (Amani, Thrampoulidis, Yang 2021): optimistic least squares that keeps a limit on the cost of every single step.
+
+It is the one learner here with another kind of constraint: at every step and in every state, the expected cost of the action
+drawn, Σ_a π_h(a|x) c_h(x,a), is at most τ. The cost c = 1 − g is unknown; in every state an action a₀ is known that costs
+τ_h(x) < τ. A finite set of actions is not star-convex around a₀, so this is the paper's form for policies that draw their action.
+Before episode k, for h = H..1 (V_{H+1} = 0):
+
+    Λ_h     ←  λI + Σ_j φ_j φ_jᵀ,    w_h ← Λ_h⁻¹ Σ_j φ_j [ r_j + V_{h+1}(x'_j) ]
+    C_h(x,a) ←  ⟨γ_{h,x},Φ⊥φ⟩ + β_c ‖Φ⊥φ‖ + (the part of φ along φ(x,a₀), which costs τ_h(x)),   the pessimistic cost
+    Q_h     ←  min{ ⟨w_h,φ⟩ + κ_h(x) β ‖φ‖_{Λ_h⁻¹}, cap },    κ_h(x) = 1 + 2H/(τ − τ_h(x))
+    π_h(x)  ∈  argmax { ⟨θ,Q_h(x,·)⟩ : ⟨θ,C_h(x,·)⟩ ≤ τ },    V_h(x) its value
+
+where γ_{h,x} regresses what is left of the costs on Φ⊥φ, the part of φ orthogonal to φ(x,a₀). With one-hot features, the only ones
+taken here, that is C_h(x,a₀) = τ_h(x) and else C_h(x,a) = Σ_j c_j/(n+λ) + β_c/√(n+λ), n visits of (h,x,a). Of the program in
+each state, the best vertices mix two actions at most. Exact ties among them are shared evenly, which the paper leaves open.
+
+Constants: ``theory`` has λ = 1, cap H and one β = β_c = max{ β_1, β_2 } for reward and cost, β_1 = σ√(d log((2+2T/λ)/p)) + √(λd)
+with σ = 1/2 (costs are in [0,1]), β_2 = dH√log(2dT/p) with its constant c taken as 1. ``practical`` has β = 0.3·bonus_scale, λ =
+(β/H)², κ = 1, costs at most ``cost_cap`` = 1, and β_c = √(log(2SAHK/p)/2) + √λ: Hoeffding's bound for each pair, so that no step is
+unsafe with probability 1 − p still holds on tables. With ``optimism`` o, κ_h(x) = 1 + o/(τ − τ_h(x)).
+
+Not in the paper: action masks, the lower clip and the cap H−h+1 of ``practical``, and ``share``. Source: the abstract and notes;
+the constants, κ and the form for drawn actions are from memory of the paper.
+
+References:
+    Amani, Thrampoulidis, Yang. Safe Reinforcement Learning with Linear Function Approximation. ICML 2021, arXiv 2106.06239.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noregret.errors import InputError
+from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.flat import row
+from noregret.kernels.gram.base import Tables, estimate, learn
+from noregret.kernels.jit import jit
+from noregret.learners.choices import Choices
+from noregret.learners.least_squares import REGRESSION, LeastSquaresLearner
+from noregret.learners.lsvi_ucb import PRACTICAL_BETA, theory_beta
+from noregret.learners.parts.rule import Rule
+from noregret.learners.registry import register
+from noregret.problems.base import Array, StepLimit
+
+
+class Safe(NamedTuple):
+    """The limit on a step, and what is known of the costs."""
+
+    limit: float  # τ
+    action: NDArray[np.int64]  # (H,S) a₀
+    cost: Array  # (H,S) τ_h(x), what a₀ costs
+    kappa: Array  # (H,S) κ_h(x)
+    beta: float  # β_c
+    cap: float  # the most that a cost is taken for
+    C: Array  # (A,) pessimistic costs of the state at hand
+
+
+class SLUCBState(NamedTuple):
+    """What the next episode needs; the only value that is estimated is that of the reward."""
+
+    gram: Any  # OneHotGram
+    tables: Tables
+    rule: Rule
+    policy: Array  # (H,S,A) of the tables
+    Y: Array  # (1,), stays 0
+    safe: Safe
+
+
+def plan(state: Any) -> None:
+    """From the last step to the first: regress, add the bonus, and take the best distribution that is surely safe."""
+    gram, active = state.gram, state.gram.active
+    for h in range(len(state.rule.cap) - 1, -1, -1):
+        estimate(gram, h, state.tables, 0.0, (-np.inf, np.inf))
+        g = row(gram.visits, h)
+        for i in range(gram.actives[g]):
+            improve(gram, state.tables, state.rule, state.safe, h, active[g, i])
+
+
+@jit
+def improve(gram: Any, tables: Any, rule: Any, safe: Any, h: int, s: int) -> None:
+    """Q_h, π_h and V_h of one state, where Q_h holds ⟨w_h,φ⟩.
+
+    Args:
+        gram: the data.
+        tables: Q, V and the policy.
+        rule: has β, the cap and the floor.
+        safe: has τ, the safe action and its cost, κ and β_c.
+        h: the step.
+        s: the state.
+    """
+    Q, C, available, g = tables.Q, safe.C, tables.available, row(gram.visits, h)
+    for a in range(Q.shape[3]):
+        inverse, norm = gram.fit[g, s, a, 0], gram.fit[g, s, a, 1]
+        Q[h, 0, s, a] = max(min(Q[h, 0, s, a] + safe.kappa[h, s] * rule.beta[0] * norm, rule.cap[h]), rule.floor)
+        paid = gram.visits[g, s, a] - gram.fit[g, s, a, 3]  # Σ_j c_j = Σ_j (1 − g_j)
+        C[a] = min(paid * inverse + safe.beta * norm, safe.cap)
+    C[safe.action[h, s]] = safe.cost[h, s]
+    best, ties = -np.inf, 0.0
+    for a in range(len(C)):
+        for other in range(len(C)):
+            if is_vertex(C, available, safe.limit, h, s, a, other):
+                value = Q[h, 0, s, a] + part(C, safe.limit, a, other) * (Q[h, 0, s, other] - Q[h, 0, s, a])
+                ties = 1.0 if value > best else ties + 1.0 if value == best else ties
+                best = max(best, value)
+    for a in range(len(C)):
+        tables.policy[h, s, a] = 0.0
+    for a in range(len(C)):
+        for other in range(len(C)):
+            if is_vertex(C, available, safe.limit, h, s, a, other):
+                share = part(C, safe.limit, a, other)
+                if Q[h, 0, s, a] + share * (Q[h, 0, s, other] - Q[h, 0, s, a]) == best:
+                    tables.policy[h, s, a] += (1.0 - share) / ties
+                    tables.policy[h, s, other] += share / ties
+    tables.V[h, 0, s] = best
+
+
+@partial(jit, inline=True)
+def is_vertex(C: Any, available: Any, limit: float, h: int, s: int, a: int, other: int) -> bool:
+    """Whether a, alone (``other`` = a) or mixed with a costlier ``other``, is a vertex of the distributions that are safe."""
+    if not (available[h, s, a] and available[h, s, other] and C[a] <= limit):
+        return False
+    return a == other or (C[other] > limit and C[a] < limit)
+
+
+@partial(jit, inline=True)
+def part(C: Any, limit: float, a: int, other: int) -> float:
+    """How often ``other`` is drawn, so that the mixture with a costs exactly the limit; 0 for a alone."""
+    return 0.0 if a == other else (limit - C[a]) / (C[other] - C[a])
+
+
+@jit
+def untried(gram: Any, tables: Any, rule: Any, safe: Any) -> None:
+    """Fill the tables, whose Q is 0, as they are without data; a state never visited at a step keeps these."""
+    for h in range(tables.Q.shape[0]):
+        for s in range(tables.Q.shape[2]):
+            improve(gram, tables, rule, safe, h, s)
+
+
+def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+    """Take in the episode.
+
+    Args:
+        state: the learner's own, changed in place.
+        states: (H+1,) the states visited, the last one after the last action.
+        actions: (H,) the actions taken.
+        observed: (H,2) the reward and the utility of each step.
+    """
+    learn(state.gram, states, actions, observed)
+
+
+def theory_beta_cost(d: int, T: float, lam: float, p: float) -> float:
+    """β_1 = σ√(d log((2+2T/λ)/p)) + √(λd), the radius of the costs, with σ = 1/2.
+
+    Args:
+        d: the dimension of φ.
+        T: steps of all episodes.
+        lam: λ.
+        p: the probability that the guarantees fail.
+    """
+    return 0.5 * math.sqrt(d * math.log((2 + 2 * T / lam) / p)) + math.sqrt(lam * d)
+
+
+@register
+class SLUCBQVI(LeastSquaresLearner):
+    """``slucb-qvi``: LSVI-UCB within what is surely safe, where the expected cost of every step is limited."""
+
+    name: ClassVar[str] = "slucb-qvi"
+    summary: ClassVar[str] = "SLUCB-QVI (Amani et al. 2021, its form that draws actions): the cost of every step is limited"
+    parameters: ClassVar[tuple[str, ...]] = (*REGRESSION, "cost_beta", "cost_cap", "optimism")
+    sharing: ClassVar[tuple[str, ...]] = ("all",)
+    several: ClassVar[bool] = False
+    stepwise: ClassVar[bool] = True
+    promise: ClassVar[tuple[str, str]] = ("κ√(d³H³T)", "0 (every step)")
+    source: ClassVar[str] = "memory"
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "theory": ("beta_scale=1e-4:1:log", "cost_beta_scale=1e-4:1:log", "optimism_scale=1e-3:1:log"),
+        "practical": ("beta=0.01:3:log", "cost_beta_scale=0.1:1:log", "optimism=0.001:1:log"),
+    }
+
+    def _start(self, choices: Choices) -> SLUCBState:
+        spec, H, K, step = self.spec, self.spec.horizon, self.episodes, self.spec.step
+        if step is None:
+            raise InputError(
+                f"the problem has no limit on a step; {self.name} needs one: TabularCMDP(..., step_limit=, safe_actions=)"
+            )
+        if self.phi is not None:
+            raise InputError(f"features is a table φ with d={self.dimension}; {self.name} takes one-hot features: expected None")
+        p, d = choices.probability(), self.dimension
+        printed = max(theory_beta_cost(d, K * H, 1.0, p), theory_beta(d, H, K, p))
+        begin = self._regression(choices, 1, theory=(printed, "max{β_1, d·H·√log(2dT/p)}"), practical=PRACTICAL_BETA)
+        safe = self._safe(choices, step, float(begin.gram.lam), p)
+        begin.tables.Q[:] = 0.0
+        untried(begin.gram, begin.tables, begin.rule, safe)
+        return SLUCBState(*begin, policy=begin.tables.policy, Y=np.zeros(1), safe=safe)
+
+    def _safe(self, choices: Choices, step: StepLimit, lam: float, p: float) -> Safe:
+        """κ and the safe set of every state.
+
+        Args:
+            choices: what was given, by preset.
+            step: the limit on a step, and the safe actions.
+            lam: λ.
+            p: the probability that the guarantees fail.
+        """
+        spec, H = self.spec, self.spec.horizon
+        pairs = 2 * spec.n_states * spec.n_actions * H * self.episodes
+        each = math.sqrt(math.log(pairs / p) / 2) + math.sqrt(lam)
+        optimism = choices.number("optimism", (2.0 * H, "2H, as printed"), (0.0, "κ = 1: chosen"))
+        return Safe(
+            limit=step.limit,
+            action=step.actions.copy(),
+            cost=step.costs.copy(),
+            kappa=1.0 + optimism / (step.limit - step.costs),
+            beta=choices.number("cost_beta", (choices.values["beta"], "β, as printed"), (each, "√(log(2SAHK/p)/2) + √λ")),
+            cap=choices.number("cost_cap", (np.inf, "as printed"), (1.0, "no cost is more"), above=0.0, infinite=True),
+            C=np.zeros(spec.n_actions),
+        )
+
+
+register_kernels(SLUCBState, plan, update)
