@@ -15,11 +15,11 @@ from noregret.runs.prepare import prepared
 from noregret.runs.streams import streams
 from noregret.runs.trial import TableTrial
 from noregret.store import RunKey
-from noregret.testing.cases import small, told
+from noregret.testing.cases import fitting, small, told
 from tests.reference import world as slow_world
 from tests.reference.algorithm1 import ReferenceAlgorithm1
 
-__all__ = ["CONSTANTS", "begin", "slow_curves", "slow_twin", "small", "told", "trial"]
+__all__ = ["CONSTANTS", "begin", "fitting", "limited", "slow_curves", "slow_twin", "small", "told", "trial"]
 
 #: A setting in which little data already moves policies, duals and caps; the printed form, but for its truncation.
 CONSTANTS: dict[str, Any] = {
@@ -32,9 +32,23 @@ def trial(
     problem: TabularCMDP, name: str = "primal-dual-lsvi", *, episodes: int, seed: int = 0, index: int = 0, **params: Any
 ) -> TableTrial:
     """A trial that records every episode; its regret is Σ −V_r, as V* is taken as 0."""
+    problem = fitting(name, problem)
     made = learners.make(name, problem.spec, episodes=episodes, **told(name, problem), **params)
     key = RunKey(problem.name, name, episodes, seed, index, record_every=1)
     return TableTrial(problem, made, key, 0.0, worlds.compile_world(problem))
+
+
+def limited(seed: int, **changes: Any) -> TabularCMDP:
+    """A small random problem whose steps may cost 0.35; action 0 is always there and costs at most 0.3."""
+    problem = small(seed, **changes)
+    g = np.array(problem.g if problem.g_next is None else problem.g_next)
+    g[:, :, :, 0] = 0.7 + 0.3 * g[:, :, :, 0]
+    available = problem.available.copy()
+    available[:, :, 0] = True
+    P = np.where(available[..., None] & ~problem.available[..., None], 1.0 / problem.n_states, problem.P)
+    return problem.replace(
+        P=P, g=g, available=available, b=0.65 * problem.horizon, step_limit=0.35, safe_actions=[0] * problem.n_states
+    )
 
 
 def begin(problem: Any, name: str = "primal-dual-lsvi", *, episodes: int, **options: Any) -> Any:

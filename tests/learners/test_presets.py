@@ -14,7 +14,7 @@ from noregret.errors import InputError
 from noregret.features import OneHot
 from noregret.learners import presets
 from noregret.problems.continuous import ContinuousSpec
-from tests.support import small, told
+from tests.support import fitting, small, told
 
 K = 500
 
@@ -27,7 +27,7 @@ def everything(value: Any) -> Any:
 
 
 def finite(name: str, preset: str, gap: float | None, given: dict[str, Any]) -> Any:
-    problem = small(H=3, S=4, A=3)
+    problem = fitting(name, small(H=3, S=4, A=3))
     safe = {"safe_policy": problem.available / 3.0} if preset in ("safe", "cautious") else {}
     made = nr.learners.make(
         name, problem.spec, episodes=K, preset=preset, slater_gap=gap, **told(name, problem) | safe, **given

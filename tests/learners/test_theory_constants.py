@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from tests.support import small, told
+from tests.support import fitting, small, told
 
 K, P, GAP = 1000, 0.05, 0.5
 
@@ -47,6 +47,8 @@ CASES: list[tuple[str, int, dict[str, Any], dict[str, Any]]] = [
         # dH√ln(2dT/p) = 60·√ln(2·15·4000/0.05) = 60·√ln(2 400 000) = 60·√14.690979
         {"lam": 1.0, "beta": 229.972879843},
     ),
+    # β_1 = √(15·ln(8002/0.05))/2 + √15 = √(15·11.983179)/2 + 3.872983 = 10.576; so β = β_c = that of lsvi-ucb; 2H = 8
+    ("slucb-qvi", 1, {}, {"lam": 1.0, "beta": 229.972879843, "cost_beta": 229.972879843, "optimism": 8.0, "cost_cap": np.inf}),
     (
         "lsvi-bisection",
         1,
@@ -245,7 +247,7 @@ CASES: list[tuple[str, int, dict[str, Any], dict[str, Any]]] = [
 
 
 def made(name: str, m: int, given: dict[str, Any]) -> Any:
-    problem = small(H=4, S=5, A=3, m=m)
+    problem = fitting(name, small(H=4, S=5, A=3, m=m))
     known = {} if name in ("triple-q", "posterior-sampling") else {"p": P}
     return nr.learners.make(
         name, problem.spec, episodes=K, preset="theory", slater_gap=GAP, **told(name, problem), **known, **given
@@ -268,7 +270,7 @@ def test_constants_of_theory_are_those_of_the_papers(
 
 
 def test_the_truncation_is_at_H_where_the_papers_have_that() -> None:
-    for name in ("primal-dual-lsvi", "lsvi-ucb", "lsvi-bisection", "triple-q"):
+    for name in ("primal-dual-lsvi", "lsvi-ucb", "lsvi-bisection", "slucb-qvi", "triple-q"):
         assert held(made(name, 1, {}), "cap").tolist() == [4.0] * 4, name
     assert held(made("opt-dual", 1, {}), "cap").tolist() == [np.inf] * 4
     for name in ("opdop", "opt-primal-dual", "optpess-primal-dual"):

@@ -12,14 +12,14 @@ from noregret import learners
 from noregret.errors import InputError
 from noregret.learners import tuned
 from noregret.sweeps.tune import parse_range
-from tests.support import small, told
+from tests.support import fitting, small, told
 
 OURS = [name for name in learners.names() if learners.get(name).__module__.startswith("noregret.")]
 SEARCHED = [name for name in OURS if learners.get(name).space]
 
 
 def made(name: str, preset: str = "practical", gap: float | None = None, **given: Any) -> Any:
-    problem = small(H=3, S=4, A=3)
+    problem = fitting(name, small(H=3, S=4, A=3))
     return learners.make(name, problem.spec, episodes=500, preset=preset, slater_gap=gap, **told(name, problem), **given)
 
 

@@ -82,7 +82,8 @@ class StopAfter(threading.Event):
 
 OURS = [name for name in learners.names() if learners.get(name).__module__.startswith("noregret.")]
 TOLD = {name: {"params": {"safe_policy": "safest"}} for name in OURS if "safe_policy" in learners.get(name).told}
-CASES = [(name, SMALL, TOLD.get(name, {})) for name in OURS]
+CASES = [(name, SMALL, TOLD.get(name, {})) for name in OURS if not learners.get(name).stepwise]
+CASES += [("slucb-qvi", "machine-load", {"meaning": 3})]  # 3: its steps share what they learn
 CASES += [("primal-dual-lsvi", TABLE, {"params": {"zeta": 0.01}})]
 CASES += [("growing", SMALL, {}), ("optimal", SMALL, {})]
 #: On vectors 3 is the meaning of a run whose every plan is evaluated.

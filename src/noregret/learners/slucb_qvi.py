@@ -1,8 +1,8 @@
 r"""RSLUCB-QVI (Amani, Thrampoulidis, Yang 2021): optimistic least squares that keeps a limit on the cost of every single step.
 
 It is the one learner here with another kind of constraint: at every step and in every state, the expected cost of the action
-drawn, Σ_a π_h(a|x) c_h(x,a), is at most τ. The cost c = 1 − g is unknown; in every state an action a₀ is known that costs
-τ_h(x) < τ. A finite set of actions is not star-convex around a₀, so this is the paper's form for policies that draw their action.
+drawn, Σ_a π_h(a|x) c_h(x,a), is at most τ. The cost c = 1 − g is unknown. In every state an action a₀ is known that costs
+τ_h(x) < τ. A finite set of actions is not star-convex around a₀, so this is the paper's form for policies that draw actions.
 Before episode k, for h = H..1 (V_{H+1} = 0):
 
     Λ_h     ←  λI + Σ_j φ_j φ_jᵀ,    w_h ← Λ_h⁻¹ Σ_j φ_j [ r_j + V_{h+1}(x'_j) ]
@@ -10,17 +10,19 @@ Before episode k, for h = H..1 (V_{H+1} = 0):
     Q_h     ←  min{ ⟨w_h,φ⟩ + κ_h(x) β ‖φ‖_{Λ_h⁻¹}, cap },    κ_h(x) = 1 + 2H/(τ − τ_h(x))
     π_h(x)  ∈  argmax { ⟨θ,Q_h(x,·)⟩ : ⟨θ,C_h(x,·)⟩ ≤ τ },    V_h(x) its value
 
-where γ_{h,x} regresses what is left of the costs on Φ⊥φ, the part of φ orthogonal to φ(x,a₀). With one-hot features, the only ones
-taken here, that is C_h(x,a₀) = τ_h(x) and else C_h(x,a) = Σ_j c_j/(n+λ) + β_c/√(n+λ), n visits of (h,x,a). Of the program in
-each state, the best vertices mix two actions at most. Exact ties among them are shared evenly, which the paper leaves open.
+where γ_{h,x} regresses what is left of the costs on Φ⊥φ, the part of φ orthogonal to φ(x,a₀). With one-hot features, the only
+ones taken here, that is C_h(x,a₀) = τ_h(x) and else C_h(x,a) = Σ_j c_j/(n+λ) + β_c/√(n+λ), with n visits of (h,x,a). The best
+vertices of the program mix at most two actions. Exact ties among them are shared evenly; the paper leaves that open.
 
-Constants: ``theory`` has λ = 1, cap H and one β = β_c = max{ β_1, β_2 } for reward and cost, β_1 = σ√(d log((2+2T/λ)/p)) + √(λd)
-with σ = 1/2 (costs are in [0,1]), β_2 = dH√log(2dT/p) with its constant c taken as 1. ``practical`` has β = 0.3·bonus_scale, λ =
-(β/H)², κ = 1, costs at most ``cost_cap`` = 1, and β_c = √(log(2SAHK/p)/2) + √λ: Hoeffding's bound for each pair, so that no step is
-unsafe with probability 1 − p still holds on tables. With ``optimism`` o, κ_h(x) = 1 + o/(τ − τ_h(x)).
+Constants: ``theory`` has λ = 1, cap H and one β = β_c = max{β_1, β_2} for reward and cost. Here β_1 = σ√(d log((2+2T/λ)/p)) +
+√(λd) with σ = 1/2, as costs are in [0,1], and β_2 = dH√log(2dT/p) with its constant c taken as 1. ``bonus_scale`` multiplies
+the reward's bonus alone. With such a β_c, actions not known to be safe are drawn seldom: the regret stays linear for any K one
+can run. ``practical`` has β = 0.3·bonus_scale, λ = (β/H)², κ = 1, costs at most ``cost_cap`` = 1, and β_c = √(log(2SAHK/p)/2) +
+√λ. That is Hoeffding's bound for each pair, so on tables no step is unsafe with probability 1 − p, as promised. With
+``optimism`` o, κ_h(x) = 1 + o/(τ − τ_h(x)).
 
-Not in the paper: action masks, the lower clip and the cap H−h+1 of ``practical``, and ``share``. Source: the abstract and notes;
-the constants, κ and the form for drawn actions are from memory of the paper.
+Not in the paper: action masks, the lower clip and the cap H−h+1 of ``practical``, and ``share``. Source: the abstract was
+read; the program, κ, β_1 and β_2 are from memory of the paper, and agree with later papers on such limits as far as these say.
 
 References:
     Amani, Thrampoulidis, Yang. Safe Reinforcement Learning with Linear Function Approximation. ICML 2021, arXiv 2106.06239.
@@ -58,7 +60,7 @@ class Safe(NamedTuple):
     kappa: Array  # (H,S) κ_h(x)
     beta: float  # β_c
     cap: float  # the most that a cost is taken for
-    C: Array  # (A,) pessimistic costs of the state at hand
+    C: Array  # (A,) pessimistic costs of the state at hand, infinite for actions that are not available
 
 
 class SLUCBState(NamedTuple):
@@ -94,26 +96,26 @@ def improve(gram: Any, tables: Any, rule: Any, safe: Any, h: int, s: int) -> Non
         h: the step.
         s: the state.
     """
-    Q, C, available, g = tables.Q, safe.C, tables.available, row(gram.visits, h)
+    Q, C, limit, g = tables.Q, safe.C, safe.limit, row(gram.visits, h)
     for a in range(Q.shape[3]):
         inverse, norm = gram.fit[g, s, a, 0], gram.fit[g, s, a, 1]
         Q[h, 0, s, a] = max(min(Q[h, 0, s, a] + safe.kappa[h, s] * rule.beta[0] * norm, rule.cap[h]), rule.floor)
         paid = gram.visits[g, s, a] - gram.fit[g, s, a, 3]  # Σ_j c_j = Σ_j (1 − g_j)
-        C[a] = min(paid * inverse + safe.beta * norm, safe.cap)
+        C[a] = min(paid * inverse + safe.beta * norm, safe.cap) if tables.available[h, s, a] else np.inf
     C[safe.action[h, s]] = safe.cost[h, s]
     best, ties = -np.inf, 0.0
     for a in range(len(C)):
         for other in range(len(C)):
-            if is_vertex(C, available, safe.limit, h, s, a, other):
-                value = Q[h, 0, s, a] + part(C, safe.limit, a, other) * (Q[h, 0, s, other] - Q[h, 0, s, a])
+            if is_vertex(C, limit, a, other):
+                value = Q[h, 0, s, a] + part(C, limit, a, other) * (Q[h, 0, s, other] - Q[h, 0, s, a])
                 ties = 1.0 if value > best else ties + 1.0 if value == best else ties
                 best = max(best, value)
     for a in range(len(C)):
         tables.policy[h, s, a] = 0.0
     for a in range(len(C)):
         for other in range(len(C)):
-            if is_vertex(C, available, safe.limit, h, s, a, other):
-                share = part(C, safe.limit, a, other)
+            if is_vertex(C, limit, a, other):
+                share = part(C, limit, a, other)
                 if Q[h, 0, s, a] + share * (Q[h, 0, s, other] - Q[h, 0, s, a]) == best:
                     tables.policy[h, s, a] += (1.0 - share) / ties
                     tables.policy[h, s, other] += share / ties
@@ -121,11 +123,9 @@ def improve(gram: Any, tables: Any, rule: Any, safe: Any, h: int, s: int) -> Non
 
 
 @partial(jit, inline=True)
-def is_vertex(C: Any, available: Any, limit: float, h: int, s: int, a: int, other: int) -> bool:
+def is_vertex(C: Any, limit: float, a: int, other: int) -> Any:
     """Whether a, alone (``other`` = a) or mixed with a costlier ``other``, is a vertex of the distributions that are safe."""
-    if not (available[h, s, a] and available[h, s, other] and C[a] <= limit):
-        return False
-    return a == other or (C[other] > limit and C[a] < limit)
+    return C[a] <= limit if a == other else C[a] < limit < C[other] < np.inf
 
 
 @partial(jit, inline=True)
@@ -178,37 +178,39 @@ class SLUCBQVI(LeastSquaresLearner):
     stepwise: ClassVar[bool] = True
     promise: ClassVar[tuple[str, str]] = ("κ√(d³H³T)", "0 (every step)")
     source: ClassVar[str] = "memory"
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("beta_scale=1e-4:1:log", "cost_beta_scale=1e-4:1:log", "optimism_scale=1e-3:1:log"),
-        "practical": ("beta=0.01:3:log", "cost_beta_scale=0.1:1:log", "optimism=0.001:1:log"),
+    space: ClassVar[Mapping[str, tuple[str, ...]]] = {  # β_c is not searched: safety is not for sale
+        "theory": ("bonus_scale=1e-6:1:log", "optimism_scale=1e-4:1:log"),
+        "practical": ("bonus_scale=0.01:10:log", "lam_scale=0.01:10:log", "optimism=0.0,0.1,1.0"),
     }
 
     def _start(self, choices: Choices) -> SLUCBState:
-        spec, H, K, step = self.spec, self.spec.horizon, self.episodes, self.spec.step
+        H, K, step = self.spec.horizon, self.episodes, self.spec.step
         if step is None:
             raise InputError(
                 f"the problem has no limit on a step; {self.name} needs one: TabularCMDP(..., step_limit=, safe_actions=)"
             )
         if self.phi is not None:
-            raise InputError(f"features is a table φ with d={self.dimension}; {self.name} takes one-hot features: expected None")
+            raise InputError(
+                f"features is a table φ with d={self.dimension}; {self.name} takes one-hot features: expected None"
+            )
         p, d = choices.probability(), self.dimension
         printed = max(theory_beta_cost(d, K * H, 1.0, p), theory_beta(d, H, K, p))
         begin = self._regression(choices, 1, theory=(printed, "max{β_1, d·H·√log(2dT/p)}"), practical=PRACTICAL_BETA)
-        safe = self._safe(choices, step, float(begin.gram.lam), p)
+        safe = self._safe(choices, step, printed, float(begin.gram.lam))
         begin.tables.Q[:] = 0.0
         untried(begin.gram, begin.tables, begin.rule, safe)
         return SLUCBState(*begin, policy=begin.tables.policy, Y=np.zeros(1), safe=safe)
 
-    def _safe(self, choices: Choices, step: StepLimit, lam: float, p: float) -> Safe:
+    def _safe(self, choices: Choices, step: StepLimit, printed: float, lam: float) -> Safe:
         """κ and the safe set of every state.
 
         Args:
             choices: what was given, by preset.
             step: the limit on a step, and the safe actions.
+            printed: β as printed.
             lam: λ.
-            p: the probability that the guarantees fail.
         """
-        spec, H = self.spec, self.spec.horizon
+        spec, H, p = self.spec, self.spec.horizon, choices.values["p"]
         pairs = 2 * spec.n_states * spec.n_actions * H * self.episodes
         each = math.sqrt(math.log(pairs / p) / 2) + math.sqrt(lam)
         optimism = choices.number("optimism", (2.0 * H, "2H, as printed"), (0.0, "κ = 1: chosen"))
@@ -217,7 +219,7 @@ class SLUCBQVI(LeastSquaresLearner):
             action=step.actions.copy(),
             cost=step.costs.copy(),
             kappa=1.0 + optimism / (step.limit - step.costs),
-            beta=choices.number("cost_beta", (choices.values["beta"], "β, as printed"), (each, "√(log(2SAHK/p)/2) + √λ")),
+            beta=choices.number("cost_beta", (printed, "β, as printed"), (each, "√(log(2SAHK/p)/2) + √λ")),
             cap=choices.number("cost_cap", (np.inf, "as printed"), (1.0, "no cost is more"), above=0.0, infinite=True),
             C=np.zeros(spec.n_actions),
         )

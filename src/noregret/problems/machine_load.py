@@ -45,9 +45,8 @@ def machine_load(limit: float = 0.3, H: int = 6, levels: int = 4, noise: Noise |
     x = np.arange(levels)
     P = np.zeros((levels, len(MOVES), levels))
     for a, (cooler, warmer) in enumerate(MOVES):
-        np.add.at(P, (x, a, np.maximum(x - 1, 0)), cooler)
-        np.add.at(P, (x, a, np.minimum(x + 1, levels - 1)), warmer)
-        P[x, a, x] += 1.0 - cooler - warmer
+        for to, chance in ((x, 1.0 - cooler - warmer), (np.maximum(x - 1, 0), cooler), (np.minimum(x + 1, levels - 1), warmer)):
+            P[x, a, to] += chance
     load = np.arange(len(MOVES)) / 2.0
     cost = IDLE + load * (0.2 + 0.7 * x[:, None] / (levels - 1))
     most = checks.number("limit", limit, 0.0, 1.0)

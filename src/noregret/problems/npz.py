@@ -64,6 +64,11 @@ def _arrays(problem: TabularCMDP) -> dict[str, Any]:
         "senses": np.array(problem.senses),
     }
     share = None if problem.share == "nothing" else problem.share
-    optional = {"features": problem.features, "noise": problem.noise, "share": share, "step_limit": problem.step_limit}
+    optional: dict[str, Any] = {
+        "features": problem.features,
+        "noise": problem.noise,
+        "share": share,
+        "step_limit": problem.step_limit,
+    }
     optional["safe_actions"] = problem.safe_actions
     return arrays | {key: np.asarray(value) for key, value in optional.items() if value is not None}

@@ -33,7 +33,7 @@ COLOURS = (
 OWN = (
     "primal-dual-lsvi", "ucrl-opt-lp", "optcmdp-bonus", "dope", "opt-dual", "opse-lcmdp", "triple-q", "lsvi-bisection",
     "optpess-lp", "posterior-sampling", "optimal", "conrl", "uniform", "optpess-primal-dual", "safest", "opt-primal-dual",
-    "lsvi-ucb", "opdop", "uc-cfh", "c-ucrl", "cmdp-rl",
+    "lsvi-ucb", "opdop", "uc-cfh", "c-ucrl", "cmdp-rl", "slucb-qvi",
 )  # fmt: skip
 LINES = ("-", "--", ":", "-.")
 #: How much nearer to white the variants of a learner are, each time the kinds of lines are used up.

@@ -185,7 +185,9 @@ class RunResult(Saved):
             ("episodes/s", self.episodes_per_second, length(self.trials, int(self.episodes[-1])) + state),
         ]
         if self.unsafe_steps is not None:
-            rows.insert(4, ("unsafe steps", self.last("unsafe_steps"), "steps whose expected cost, as drawn, is over the limit"))
+            rows.insert(
+                4, ("unsafe steps", self.last("unsafe_steps"), "steps whose expected cost, as drawn, is over the limit")
+            )
         if zeta := self.constants.get("zeta", 0.0):
             text = f"against the best policy for thresholds raised by {zeta:g}"
             rows.insert(1, ("regret, tightened", self.last("regret_tightened"), text))

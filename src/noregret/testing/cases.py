@@ -118,6 +118,19 @@ def problems() -> dict[str, TabularCMDP]:
     }
 
 
+def fitting(name: str, problem: TabularCMDP) -> TabularCMDP:
+    """The problem itself; with one-hot features and a limit on every step for a learner that needs that.
+
+    The action of least cost is known to be safe. A problem with several constraints stays as it is: such learners refuse it.
+    """
+    if not learners.get(name).stepwise or problem.step_limit is not None or problem.n_constraints > 1:
+        return problem
+    g = np.where(problem.available, problem.g[0], -np.inf)
+    limit = 1.0 - 0.5 * float(g.max(axis=2).min())
+    b = np.minimum(problem.b, problem.horizon * (1.0 - limit))
+    return problem.replace(features=None, b=b, step_limit=limit, safe_actions=g.argmax(axis=2))
+
+
 def told(name: str, problem: TabularCMDP) -> dict[str, Any]:
     """The options of a learner that must know more than the spec. The safe policy need not be safe for these checks."""
     safe = problem.available / problem.available.sum(axis=2, keepdims=True)
@@ -132,6 +145,9 @@ class Case:
     learner: str
     problem: TabularCMDP
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "problem", fitting(self.learner, self.problem))
 
     def make(self, episodes: int = K, **more: Any) -> Learner:
         """Make the learner, for so many episodes and with ``more`` parameters."""
