@@ -83,10 +83,10 @@ def sort_next(box: Any, h: int, V: Any, Y: Any) -> None:
 def optimistic_step(box: Any, model: Any, h: int, V: Any, bounds: Any, Q: Any) -> None:
     """Q_j,h(s,a) ← clip(mean of j + bonus + ⟨p, V_j,h+1⟩, floor, cap) for the pairs tried, p maximising ⟨p, v⟩.
 
-    ``bounds`` are floor and cap.
+    ``bounds`` are floor and cap. The objectives are those that the model has sums of; Q and V may have more.
     """
     g, (floor, cap) = row(model.visits, h), bounds
-    J, A, S = Q.shape[1], Q.shape[3], V.shape[2]
+    J, A, S = model.fit.shape[3] - 2, Q.shape[3], V.shape[2]
     fit, successors, successor, order = model.fit, model.successors, model.successor, box.order
     lower, room = box.lower, box.room
     for i in range(model.actives[g]):

@@ -32,7 +32,7 @@ def mirror_step(where: Any, h: int, tables: Any, Y: Any, alpha: float, theta: fl
     when θ = 0.
     """
     Q, policy, logits, available, g = tables.Q, tables.policy, tables.logits, tables.available, row(where.actives, h)
-    J, A = Q.shape[1], Q.shape[3]
+    J, A = 1 + len(Y), Q.shape[3]  # further objectives have no say
     for i in range(where.actives[g]):
         s = where.active[g, i]
         allowed = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from noregret.kernels.jit import jit
 LEAST_MISS = 0.01
 #: The least gain of a dual whose estimate is corrected.
 LEAST_GAIN = 0.05
+#: The least gain of any other.
+NO_GAIN = 1e-4
 
 
 @jit
@@ -27,6 +29,25 @@ def dual_move(y: float, lack: float, eta: float, xi: float) -> float:
 def pace(k: int, anytime: bool) -> float:
     """√k for the anytime schedule (k counts from 0), else 1."""
     return np.sqrt(k + 1.0) if anytime else 1.0
+
+
+@jit
+def damped(gain: float, before: float, lack: float, least: float) -> float:
+    """The gain of a dual step: halved when the sign of b − V_g turned, to no less than ``least``; else half more, up to 1.
+
+    Args:
+        gain: the one of the last step.
+        before: b − V_g at the last step.
+        lack: b − V_g now.
+        least: what it is at least.
+    """
+    return max(0.5 * gain, least) if before * lack < 0.0 else min(1.5 * gain, 1.0)
+
+
+@jit
+def within(lack: float, room: float) -> float:
+    """A lack as far as ``room`` goes, either way, in units of the room where that is below 1: a dual without wind-up."""
+    return max(min(lack, room), -room) / min(room, 1.0)
 
 
 @jit
@@ -75,7 +96,7 @@ def dual_step(dual: Any, rule: Any, V: Any, s: int, observed: Any, share: float)
         lack[i] = rule.b[i] - V[0, first + i, s]
         step = lack[i]
         if len(rule.room) > 0:
-            step = max(min(lack[i], rule.room[i]), -rule.room[i]) / min(rule.room[i], 1.0)
+            step = within(lack[i], rule.room[i])
         if len(memory) > 0:
             missed, rate = rule.b[i] - total(observed, i), 4.0 / (dual.k[0] + 4.0)
             memory[0, i] += rate * (lack[i] - missed - memory[0, i])  # G − V_g
@@ -83,17 +104,61 @@ def dual_step(dual: Any, rule: Any, V: Any, s: int, observed: Any, share: float)
             lack[i] -= memory[0, i]
             step = (lack[i] if rule.corrected else missed) / max(np.sqrt(memory[1, i]), LEAST_MISS)
         if rule.damping and (rule.corrected or len(memory) == 0):
-            least = LEAST_GAIN if rule.corrected else 1e-4
-            gain[i] = max(0.5 * gain[i], least) if before * lack[i] < 0.0 else min(1.5 * gain[i], 1.0)
+            gain[i] = damped(gain[i], before, lack[i], LEAST_GAIN if rule.corrected else NO_GAIN)
         Y[i] = dual_move(Y[i], step, gain[i] * eta, xi)
     dual.k[0] += 1
 
 
+class Pace(NamedTuple):
+    """The options of Algorithm 1 for other learners with a dual step; each array is empty where its option is off.
+
+    Attributes:
+        gain: (m,) the gain of each step, with ``damping``.
+        lack: (m,) the last b − V_g, with ``damping``.
+        room: (m,) the most that a lack counts, with ``anti_windup``.
+        k: (1,) episodes so far, with a schedule that is "anytime".
+        alpha_anytime: whether the steps of the policy are divided by √k.
+        eta_anytime: whether those of the dual are.
+        prior: what an untried pair gives to the dual's own estimate, as a share of the cap.
+    """
+
+    gain: Any
+    lack: Any
+    room: Any
+    k: Any
+    alpha_anytime: bool
+    eta_anytime: bool
+    prior: float
+
+
 @jit
-def dual_step_from(Y: Any, b: Any, V: Any, start: Any, eta: float, xi: float) -> None:
-    """Y_i ← clip(Y_i + η (b_i − Σ_s start(s) V_{g_i,1}(s)), 0, ξ), for V (H+1,1+m,S)."""
+def paced(number: float, own: Any, anytime: bool) -> float:
+    """A step's length: the number itself, or divided by √k."""
+    return number / pace(own.k[0], True) if anytime else number
+
+
+@jit
+def dual_step_from(Y: Any, b: Any, V: Any, start: Any, own: Any, numbers: Any) -> None:
+    """Y_i ← clip(Y_i + η (b_i + ε − Σ_s start(s) V_{g_i,1}(s)), 0, ξ), and count the episode.
+
+    Args:
+        Y: (m,) changed in place.
+        b: (m,) thresholds.
+        V: (H+1,J,S); the last m objectives are those that the dual looks at.
+        start: (S,) the distribution of the first state.
+        own: the options (:class:`Pace`), as in :func:`dual_step`.
+        numbers: η, ξ and ε.
+    """
+    eta, xi, eps = numbers
+    first, length = V.shape[1] - len(Y), paced(eta, own, own.eta_anytime)
     for i in range(len(Y)):
-        Y[i] = dual_move(Y[i], b[i] - start_value(V, 1 + i, start), eta, xi)
+        lack, gain = b[i] + eps - start_value(V, first + i, start), 1.0
+        if len(own.gain) > 0:
+            gain = own.gain[i] = damped(own.gain[i], own.lack[i], lack, NO_GAIN)
+            own.lack[i] = lack
+        Y[i] = dual_move(Y[i], within(lack, own.room[i]) if len(own.room) > 0 else lack, gain * length, xi)
+    if len(own.k) > 0:
+        own.k[0] += 1
 
 
 @jit

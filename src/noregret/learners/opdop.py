@@ -42,7 +42,7 @@ from noregret.kernels.mirror import policy_value
 from noregret.kernels.targets import Targets, estimate_targets, learn_targets, targets
 from noregret.learners.choices import Choices
 from noregret.learners.registry import register
-from noregret.learners.tabular import MirrorRule, MirrorState, TabularLearner, improve, mirror_state
+from noregret.learners.tabular import PACING, MirrorRule, MirrorState, TabularLearner, improve, mirror_state, pacing
 from noregret.problems.base import Array, Spec
 
 #: The most numbers that the matrices of the kernel form may have: 400 MB.
@@ -90,29 +90,28 @@ class OPDOP(TabularLearner):
     summary: ClassVar[str] = "OPDOP (Ding et al. 2021): optimistic evaluation, mirror descent with mixing, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(d²H⁵T)", "√(d²H⁵T)")
     source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("form", "bonus_scale", "alpha", "eta", "theta", "lam", "beta", "xi", "p", "share")
+    parameters: ClassVar[tuple[str, ...]] = (
+        "form", "bonus_scale", "alpha", "eta", "theta", "lam", "beta", "xi", "p", "share", *PACING,
+    )  # fmt: skip
     sharing: ClassVar[tuple[str, ...]] = ("all",)
     several: ClassVar[bool] = False
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "theory": (
-            "bonus_scale=1e-6:1:log",
-            "lam_scale=1e-3:1:log",
-            "alpha_scale=1:1e4:log",
-            "eta_scale=0.1:1000:log",
+            "bonus_scale=1e-6:1:log", "lam_scale=1e-3:1:log", "alpha_scale=1:1e4:log", "eta_scale=0.1:1000:log",
             "xi_scale=0.1:10:log",
         ),
         "practical": (
-            "bonus_scale=1e-6:1e-2:log",
-            "lam_scale=0.01:100:log",
-            "alpha_scale=0.1:10:log",
-            "eta_scale=0.03:30:log",
-            "xi_scale=0.1:10:log",
+            "bonus_scale=1e-6:1e-2:log", "lam_scale=0.01:100:log", "alpha_scale=0.1:10:log", "eta_scale=0.03:30:log",
+            "xi_scale=0.1:10:log", "dual_estimate=optimistic,plain", "damping=false,true", "anti_windup=false,true",
+            "alpha_schedule=fixed,anytime", "eta_schedule=fixed,anytime",
         ),
-    }
+    }  # fmt: skip
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState | KernelState:
         H, S, A = spec.horizon, spec.n_states, spec.n_actions
         form = choices.word("form", "tabular", ("tabular", "kernel"), "the paper's variant for tables")
+        if form == "kernel":
+            choices.tuned = {}  # found for the other form
         d = S * S * A
         if form == "kernel" and 2 * H * 2 * d * S > LARGEST:
             raise InputError(
@@ -131,14 +130,19 @@ class OPDOP(TabularLearner):
         beta = choices.number("beta", (scale * width, f"bonus_scale·{shape}"))
         lam = choices.number("lam", (1.0, "λ = 1"), (0.01, "tuned"), above=0.0)
         xi = choices.number("xi", (2 * H / choices.gap(), "2H/γ" + ("" if choices.slater_gap else ", γ unknown taken as 1")))
-        alpha = choices.number("alpha", (math.sqrt(math.log(A) / K) / H**2, "√(log A)/(H²√K)"), (5.0 / math.sqrt(K), "5/√K"))
+        own = pacing(spec, choices)
+        if form == "kernel" and own.prior > 0.0:
+            raise InputError("dual_estimate is 'plain' and form is 'kernel'; expected form 'tabular' with it")
+        printed = (math.sqrt(math.log(A) / K) / H**2, "√(log A)/(H²√K)")
+        alpha = choices.number("alpha", printed, (5.0, "5/√k") if own.alpha_anytime else (5.0 / math.sqrt(K), "5/√K"))
         theta = choices.number("theta", (1.0 / K, "1/K"))
         if theta > 1.0:
             raise InputError(f"theta is {theta:g}; expected a weight, at most 1")
-        eta = choices.number("eta", (1.0 / math.sqrt(K), "1/√K"), (0.3, "tuned; does not shrink with K"))
+        constant = (0.3, "tuned; does not shrink with K")
+        eta = choices.number("eta", (1.0 / math.sqrt(K), "1/√K"), (3.0, "3/√k") if own.eta_anytime else constant)
         rule = MirrorRule(local=2 * beta, transition=0.0, L=0.0, alpha=alpha, theta=theta, eta=eta, xi=xi)
         shared = choices.share(self.sharing, spec.share) == "all"
-        base = mirror_state(spec, lam, rule, shared)
+        base = mirror_state(spec, lam, rule, shared, own)
         base.Y[:] = (eta * base.b).clip(0.0, xi)
         if form == "tabular":
             return base

@@ -39,15 +39,18 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.empirical import empirical_model, learn_episode
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.softmax import soft_max
-from noregret.kernels.steps import dual_step_from
+from noregret.kernels.steps import Pace, dual_step_from
 from noregret.learners.choices import Choices
 from noregret.learners.opt_primal_dual import logarithms
 from noregret.learners.registry import register
-from noregret.learners.tabular import TabularLearner, steps_left, tables
+from noregret.learners.tabular import TabularLearner, dual_tables, estimate_plain, pacing, steps_left
 from noregret.problems.base import Array, Spec
 
 #: An untried pair is worth this much more than the best that a tried one can show.
 HAIR = 1.0 + 1e-9
+
+#: The options of Algorithm 1 that it takes.
+OPTIONS = ("dual_estimate", "damping", "anti_windup", "eta_schedule")
 
 
 class OptDualState(NamedTuple):
@@ -67,6 +70,7 @@ class OptDualState(NamedTuple):
     local: float  # the bonus of the means is local·n^-1/2
     L: float
     eta: float
+    own: Pace
 
 
 def plan(state: Any) -> None:
@@ -75,6 +79,7 @@ def plan(state: Any) -> None:
     for h in range(len(Q) - 1, -1, -1):
         sort_next(box, h, V, state.Y)
         optimistic_step(box, model, h, V, (0.0, state.cap[h]), Q)
+        estimate_plain(model, h, state, len(Q) - h)
         soft_max(model, h, state, state.Y, np.inf)
 
 
@@ -87,7 +92,7 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
         actions: (H,) the actions taken.
         observed: (H,1+m) the reward and the utilities of each step.
     """
-    dual_step_from(state.Y, state.b, state.V, state.start, state.eta, np.inf)
+    dual_step_from(state.Y, state.b, state.V, state.start, state.own, (state.eta, np.inf, 0.0))
     learn_episode(state.model, states, actions, observed, (state.local, 0.0, 0.0))
     for h in range(len(actions)):
         set_box(state.box, state.model, (h, states[h], actions[h]), state.L, state.scale)
@@ -101,20 +106,25 @@ class OptDual(TabularLearner):
     summary: ClassVar[str] = "OptDual-CMDP (Efroni, Mannor, Pirotta 2020): best policy in the best plausible model, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT)")
     source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eta", "truncate", "p", "share")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eta", "truncate", "p", "share", *OPTIONS)
     sharing: ClassVar[tuple[str, ...]] = ("all",)
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-5:1:log", "eta_scale=0.01:100:log"),
-        "practical": ("bonus_scale=1e-5:0.3:log", "eta_scale=0.03:30:log"),
-    }
+        "theory": (
+            "bonus_scale=1e-5:1:log", "eta_scale=0.01:100:log",
+        ),
+        "practical": (
+            "bonus_scale=1e-5:0.3:log", "eta_scale=0.03:30:log", "dual_estimate=optimistic,plain", "damping=false,true",
+            "anti_windup=false,true", "eta_schedule=fixed,anytime",
+        ),
+    }  # fmt: skip
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptDualState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
         p = choices.probability()
         scale = choices.number("bonus_scale", (1.0, "the paper's radii"), (1e-2, "tuned"))
-        eta = choices.number(
-            "eta", (1.0 / (choices.gap() * math.sqrt(m * K)), "ρ/√(H²IK), ρ=H/γ"), (2.0 / math.sqrt(K), "2/√K")
-        )
+        own = pacing(spec, choices, OPTIONS)
+        printed = (1.0 / (choices.gap() * math.sqrt(m * K)), "ρ/√(H²IK), ρ=H/γ")
+        eta = choices.number("eta", printed, (2.0, "2/√k") if own.eta_anytime else (2.0 / math.sqrt(K), "2/√K"))
         truncate = choices.flag("truncate", False, True, "as printed" if choices.theory else "values are at most H−h+1")
         L_p, L_l = logarithms(spec, K, p)
         local = scale * math.sqrt(L_l)
@@ -122,9 +132,9 @@ class OptDual(TabularLearner):
         shared = choices.share(self.sharing, spec.share) == "all"
         return OptDualState(
             model=empirical_model(H, S, A, 1 + m, shared=shared), box=whole_box(H, S, A, shared=shared),
-            **tables(spec, top if truncate else top * (1.0 + local) * HAIR), Y=np.zeros(m), b=spec.thresholds.copy(),
+            **dual_tables(spec, top if truncate else top * (1.0 + local) * HAIR, own), Y=np.zeros(m), b=spec.thresholds.copy(),
             start=spec.start.copy(), available=spec.available.copy(), cap=top if truncate else np.full(H, np.inf),
-            scale=scale, local=local, L=L_p, eta=eta,
+            scale=scale, local=local, L=L_p, eta=eta, own=own,
         )  # fmt: skip
 
 

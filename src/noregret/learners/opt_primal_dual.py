@@ -36,7 +36,7 @@ from typing import ClassVar
 
 from noregret.learners.choices import Choices
 from noregret.learners.registry import register
-from noregret.learners.tabular import MirrorRule, MirrorState, TabularLearner, mirror_state
+from noregret.learners.tabular import PACING, MirrorRule, MirrorState, TabularLearner, mirror_state, pacing
 from noregret.problems.base import Spec
 
 
@@ -60,24 +60,33 @@ class OptPrimalDual(TabularLearner):
     summary: ClassVar[str] = "OptPrimalDual-CMDP (Efroni, Mannor, Pirotta 2020): optimistic model, mirror descent, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(H⁵S²AT)", "√(H⁵S²AT)")
     source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "alpha", "eta", "xi", "p", "share")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "alpha", "eta", "xi", "p", "share", *PACING)
     sharing: ClassVar[tuple[str, ...]] = ("all",)
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-6:1:log", "alpha_scale=1:1e4:log", "eta_scale=0.1:1000:log", "xi_scale=0.1:10:log"),
-        "practical": ("bonus_scale=1e-6:1e-2:log", "alpha_scale=0.1:10:log", "eta_scale=0.03:30:log", "xi_scale=0.1:10:log"),
-    }
+        "theory": (
+            "bonus_scale=1e-6:1:log", "alpha_scale=1:1e4:log", "eta_scale=0.1:1000:log", "xi_scale=0.1:10:log",
+        ),
+        "practical": (
+            "bonus_scale=1e-6:1e-2:log", "alpha_scale=0.1:10:log", "eta_scale=0.03:30:log", "xi_scale=0.1:10:log",
+            "dual_estimate=optimistic,plain", "damping=false,true", "anti_windup=false,true", "alpha_schedule=fixed,anytime",
+            "eta_schedule=fixed,anytime",
+        ),
+    }  # fmt: skip
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState:
         H, A, m = spec.horizon, spec.n_actions, spec.n_constraints
         p = choices.probability()
         scale = choices.number("bonus_scale", (1.0, "the paper's bonus"), (1e-4, "tuned"))
         xi = choices.number("xi", (H / choices.gap(), "H/γ"), (2 * H / choices.gap(), "2H/γ, γ unknown taken as 1"))
+        own = pacing(spec, choices)
         alpha = choices.number(
             "alpha",
             (math.sqrt(2 * math.log(A) / K) / (H * (1 + m * xi)), "√(2 log A/(H²(1+Iρ)²K))"),
-            (5.0 / math.sqrt(K), "5/√K"),
+            (5.0, "5/√k") if own.alpha_anytime else (5.0 / math.sqrt(K), "5/√K"),
         )
-        eta = choices.number("eta", (xi / (H * math.sqrt(m * K)), "ρ/√(H²IK)"), (0.3, "tuned; does not shrink with K"))
+        constant = (0.3, "tuned; does not shrink with K")
+        printed = (xi / (H * math.sqrt(m * K)), "ρ/√(H²IK)")
+        eta = choices.number("eta", printed, (3.0, "3/√k") if own.eta_anytime else constant)
         L_p, L_l = logarithms(spec, K, p)
         rule = MirrorRule(scale * math.sqrt(L_l), transition=scale * H, L=L_p, alpha=alpha, theta=0.0, eta=eta, xi=xi)
-        return mirror_state(spec, 0.0, rule, choices.share(self.sharing, spec.share) == "all")
+        return mirror_state(spec, 0.0, rule, choices.share(self.sharing, spec.share) == "all", own)

@@ -37,10 +37,10 @@ from noregret.kernels.empirical import NO_BONUS, empirical_model, learn_episode
 from noregret.kernels.gram.base import estimate
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.softmax import soft_max
-from noregret.kernels.steps import dual_move, start_value
+from noregret.kernels.steps import Pace, dual_step_from
 from noregret.learners.choices import Choices
 from noregret.learners.registry import register
-from noregret.learners.tabular import TabularLearner, steps_left, tables
+from noregret.learners.tabular import TabularLearner, dual_tables, estimate_plain, pacing, steps_left
 from noregret.problems.base import Array, Spec
 
 
@@ -63,6 +63,11 @@ class OptPessState(NamedTuple):
     eps: float  # eps_scale·5H²√(S³A)
     eps_cap: float
     eta: float  # η_k/√k
+    own: Pace
+
+
+#: The options of Algorithm 1 that it takes; its η_k is that of any time as it is.
+OPTIONS = ("dual_estimate", "damping", "anti_windup")
 
 
 def plan(state: Any) -> None:
@@ -70,6 +75,7 @@ def plan(state: Any) -> None:
     beta = max(state.width * np.sqrt(np.log(state.episode[0] / state.delta)), NO_BONUS)
     for h in range(len(state.Q) - 1, -1, -1):
         estimate(state.model, h, state, beta, (0.0, state.cap[h]))
+        estimate_plain(state.model, h, state, state.cap[h])
         soft_max(state.model, h, state, state.Y, np.inf)
 
 
@@ -85,8 +91,8 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     k = state.episode[0]
     log = np.log(k / state.delta)
     eps = min(state.eps * (log + 1.0) / np.sqrt(k * log), state.eps_cap)
+    dual_step_from(state.queue, state.b, state.V, state.start, state.own, (1.0, np.inf, eps))
     for i in range(len(state.Y)):
-        state.queue[i] = dual_move(state.queue[i], state.b[i] + eps - start_value(state.V, 1 + i, state.start), 1.0, np.inf)
         state.Y[i] = state.queue[i] / (state.eta * np.sqrt(k + 1.0))
     state.episode[0] = k + 1.0
     learn_episode(state.model, states, actions, observed, (1.0, 0.0, 0.0))
@@ -100,18 +106,18 @@ class OptPessPrimalDual(TabularLearner):
     summary: ClassVar[str] = "OptPess-PrimalDual (Liu et al. 2021): optimistic greedy policy, queue with a shrinking tightening"
     promise: ClassVar[tuple[str, str]] = ("√(H⁵S³AT)", "1")
     source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eps_scale", "eps_cap", "eta", "p", "share")
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eps_scale", "eps_cap", "eta", "p", "share", *OPTIONS)
     sharing: ClassVar[tuple[str, ...]] = ("all",)
     several: ClassVar[bool] = False
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-5:1:log", "eps_scale=1e-7:1:log", "eta_scale=0.01:100:log"),
-        "practical": (
-            "bonus_scale_scale=0.03:10:log",
-            "eps_scale=1e-7:0.1:log",
-            "eps_cap_scale=0.1:30:log",
-            "eta_scale=0.03:30:log",
+        "theory": (
+            "bonus_scale=1e-5:1:log", "eps_scale=1e-7:1:log", "eta_scale=0.01:100:log",
         ),
-    }
+        "practical": (
+            "bonus_scale_scale=0.03:10:log", "eps_scale=1e-7:0.1:log", "eps_cap_scale=0.1:30:log", "eta_scale=0.03:30:log",
+            "dual_estimate=optimistic,plain", "damping=false,true", "anti_windup=false,true",
+        ),
+    }  # fmt: skip
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptPessState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
@@ -125,14 +131,14 @@ class OptPessPrimalDual(TabularLearner):
         eps_cap = choices.number(
             "eps_cap", (math.inf, "none"), (known / 2 if known else 0.05, "γ/2" if known else "γ unknown"), infinite=True
         )
-        cap = steps_left(spec)
+        cap, own = steps_left(spec), pacing(spec, choices, OPTIONS)
         shared = choices.share(self.sharing, spec.share) == "all"
         return OptPessState(
-            model=empirical_model(H, S, A, 1 + m, shared=shared), **tables(spec, cap), Y=np.zeros(m),
+            model=empirical_model(H, S, A, 1 + m, shared=shared), **dual_tables(spec, cap, own), Y=np.zeros(m),
             queue=np.zeros(m), episode=np.ones(1),
             b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap,
             width=scale * (1 + S * H), delta=p / (16 * S**2 * A * H), eps=eps_scale * 5 * H**2 * math.sqrt(S**3 * A),
-            eps_cap=eps_cap, eta=eta,
+            eps_cap=eps_cap, eta=eta, own=own,
         )  # fmt: skip
 
 

@@ -203,7 +203,7 @@ class PrimalDualLSVI(Algorithm1):
 
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "theory": (
-            "beta_scale=1e-6:0.1:log", "lam_scale=1e-6:1:log", "alpha_scale=0.1:1e4:log", "eta_scale=0.1:1000:log",
+            "beta_scale=1e-5:0.1:log", "lam_scale=1e-6:1:log", "alpha_scale=0.03:30:log", "eta_scale=0.03:30:log",
             "xi_scale=0.1:10:log",
         ),
         "practical": ("beta_scale=0.1:10:log", "dual_prior_scale=0.1:2:log", "alpha_scale=0.1:10:log", "eta_scale=0.1:10:log"),

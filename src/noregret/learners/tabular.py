@@ -5,6 +5,7 @@ A tabular learner knows states only by number; it takes no features, also where 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 from noregret.errors import InputError
 from noregret.features import is_one_hot
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.empirical import empirical_model, learn_episode
-from noregret.kernels.gram.base import estimate
+from noregret.kernels.empirical import UNTRIED, empirical_model, learn_episode
+from noregret.kernels.gram.base import estimate, estimate_from
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.jit import jit
 from noregret.kernels.mirror import mirror_step, policy_value
-from noregret.kernels.steps import dual_step_from
+from noregret.kernels.steps import Pace, dual_step_from, paced
 from noregret.learners.base import Asked, Learner
 from noregret.learners.choices import Choices
 from noregret.problems.base import Array, Spec, check_features
@@ -58,6 +59,54 @@ def steps_left(spec: Spec) -> Array:
     return np.arange(spec.horizon, 0.0, -1.0)
 
 
+#: The options of Algorithm 1 that other learners with a dual step take, by name.
+PACING = ("dual_estimate", "damping", "anti_windup", "alpha_schedule", "eta_schedule")
+
+
+def pacing(spec: Spec, choices: Choices, names: tuple[str, ...] = PACING) -> Pace:
+    """The options of Algorithm 1, each off unless given or found by a search (:mod:`noregret.learners.primal_dual_lsvi`).
+
+    Args:
+        spec: has the horizon and the thresholds.
+        choices: what was given.
+        names: those that the learner takes.
+    """
+    on, m = dict.fromkeys(PACING, False), spec.n_constraints
+    for name in names:
+        printed, other = {"dual_estimate": ("optimistic", "plain")}.get(name, ("fixed", "anytime"))
+        if name in ("damping", "anti_windup"):
+            on[name] = choices.flag(name, False, False, "as printed")
+        else:
+            on[name] = choices.word(name, printed, (printed, other), "as printed") == other
+    anytime = on["alpha_schedule"] or on["eta_schedule"]
+    room = np.minimum(spec.thresholds, spec.horizon - spec.thresholds).clip(0.01)
+    return Pace(
+        gain=np.ones(m if on["damping"] else 0), lack=np.zeros(m if on["damping"] else 0),
+        room=room if on["anti_windup"] else np.zeros(0), k=np.zeros(int(anytime), dtype=np.int64),
+        alpha_anytime=on["alpha_schedule"], eta_anytime=on["eta_schedule"], prior=0.5 if on["dual_estimate"] else 0.0,
+    )  # fmt: skip
+
+
+def dual_tables(spec: Spec, top: Array, own: Pace) -> dict[str, Array]:
+    """:func:`tables`, with the utilities once more where the dual has an estimate of its own."""
+    m = spec.n_constraints
+    own_top = [own.prior * steps_left(spec)] * (m if own.prior > 0.0 else 0)
+    return tables(spec, np.stack([*[top] * (1 + m), *own_top], axis=1))
+
+
+@partial(jit, inline=True)
+def estimate_plain(model: Any, h: int, state: Any, cap: float) -> None:
+    """The dual's own objectives, where there are any: means without a bonus, ``prior`` of the cap at a pair never tried.
+
+    Args:
+        model: the empirical model.
+        h: the step.
+        state: has Q, V, Y and the options, ``own``.
+        cap: what the steps left can give.
+    """
+    estimate_from(model, 1 + len(state.Y), h, state, state.own.prior * cap / UNTRIED, (0.0, cap))
+
+
 class MirrorRule(NamedTuple):
     """The constants of a learner that moves its policy by mirror descent."""
 
@@ -84,9 +133,10 @@ class MirrorState(NamedTuple):
     available: NDArray[np.bool_]  # (H,S,A)
     cap: Array  # (H,)
     rule: MirrorRule
+    own: Pace
 
 
-def mirror_state(spec: Spec, lam: float, rule: MirrorRule, shared: bool) -> MirrorState:
+def mirror_state(spec: Spec, lam: float, rule: MirrorRule, shared: bool, own: Pace) -> MirrorState:
     """No data, the uniform policy, Y = 0.
 
     Args:
@@ -94,12 +144,14 @@ def mirror_state(spec: Spec, lam: float, rule: MirrorRule, shared: bool) -> Mirr
         lam: λ, the ridge parameter; 0 for plain means.
         rule: the constants.
         shared: whether all steps have one model.
+        own: the options of Algorithm 1.
     """
     H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
     cap = steps_left(spec)
     return MirrorState(
-        model=empirical_model(H, S, A, 1 + m, lam, shared=shared), **tables(spec, cap), logits=np.zeros((H, S, A)),
+        model=empirical_model(H, S, A, 1 + m, lam, shared=shared), **dual_tables(spec, cap, own), logits=np.zeros((H, S, A)),
         Y=np.zeros(m), b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap, rule=rule,
+        own=own,
     )  # fmt: skip
 
 
@@ -107,6 +159,7 @@ def plan(state: Any) -> None:
     """Evaluate the policy: Q_j,h ← clip(mean + bonus + P̂ V_j,h+1, 0, H−h+1), V_j,h ← ⟨π_h, Q_j,h⟩. The policy stands."""
     for h in range(len(state.Q) - 1, -1, -1):
         estimate(state.model, h, state, 1.0, (0.0, state.cap[h]))
+        estimate_plain(state.model, h, state, state.cap[h])
         policy_value(state.model, h, state)
 
 
@@ -120,10 +173,11 @@ def improve(state: Any, states: Any, actions: Any, observed: Any) -> None:
         actions: (H,) the actions taken.
         observed: (H,1+m) the reward and the utilities of each step.
     """
-    rule = state.rule
+    rule, own = state.rule, state.own
+    alpha = paced(rule.alpha, own, own.alpha_anytime)
     for h in range(len(state.Q)):
-        mirror_step(state.model, h, state, state.Y, rule.alpha, rule.theta)
-    dual_step_from(state.Y, state.b, state.V, state.start, rule.eta, rule.xi)
+        mirror_step(state.model, h, state, state.Y, alpha, rule.theta)
+    dual_step_from(state.Y, state.b, state.V, state.start, own, (rule.eta, rule.xi, 0.0))
     learn_episode(state.model, states, actions, observed, (rule.local, rule.transition, rule.L))
 
 

@@ -142,7 +142,7 @@ class TripleQ(TabularLearner):
             "bonus_scale=1e-7:1:log",
             "chi_scale=0.1:10:log",
             "eta_scale=0.01:100:log",
-            "eps_scale=1e-9:1e-4:log",
+            "eps_scale=1e-11:1e-7:log",
             "frame_scale=0.03:3:log",
             "bump_scale=0.01:100:log",
         ),

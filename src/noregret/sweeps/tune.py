@@ -47,6 +47,22 @@ class Range:
         """A value that is in the range."""
         return self.choices[0] if self.choices else int(self.low) if self.whole else self.low
 
+    def at(self, u: float) -> Any:
+        """The value at a share u of the way, 0 ≤ u < 1; numbers have three digits, so that they can be written down."""
+        if self.choices:
+            return self.choices[min(int(u * len(self.choices)), len(self.choices) - 1)]
+        low, high = (np.log(self.low), np.log(self.high)) if self.log else (self.low, self.high)
+        found = float(np.exp(low + u * (high - low)) if self.log else low + u * (high - low))
+        return min(max(round(found), int(self.low)), int(self.high)) if self.whole else float(f"{found:.3g}")
+
+    def share(self, value: Any) -> float:
+        """How far along a value is, from 0 to 1: what :meth:`at` takes. A value outside is at the nearer end."""
+        if self.choices:
+            return (self.choices.index(value) + 0.5) / len(self.choices)
+        low, high = (np.log(self.low), np.log(self.high)) if self.log else (self.low, self.high)
+        place = (np.log(max(value, self.low)) if self.log else value) - low
+        return float(min(max(place / (high - low), 0.0), 1.0))
+
     def space(self, optuna: Any) -> Any:
         """The range as Optuna describes it."""
         kinds = optuna.distributions

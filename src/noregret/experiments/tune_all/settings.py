@@ -1,0 +1,67 @@
+"""The one tuning protocol as data: what a configuration is judged on, how many are tried, and where winners are tried again.
+
+Problems are generated; none is the world that Table 1 is measured on. A rung adds problems, and the best of a rung go on to
+the next: what is hopeless is stopped early. The configuration that a preset begins with always goes on, so that the winner and
+the beginning are compared on the same runs. The held-out problems have other seeds, shapes and lengths; they choose nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Test(NamedTuple):
+    """Some runs that judge a configuration: a problem, its episodes, and seeds."""
+
+    problem: str
+    episodes: int
+    seeds: tuple[int, ...]
+
+
+#: Configurations that each form of each learner may try.
+BUDGET = 100
+
+#: This share of the budget is drawn over the whole space; the rest is drawn near the best of them.
+EXPLORE = 0.6
+
+#: How many of the best are looked near to, how often a name moves, and how far, as a share of its range.
+NEAR, MOVES, STEP = 6, 0.5, 0.12
+
+#: After each rung this share of the configurations goes on.
+KEEP = 0.3
+
+#: The problems that each rung adds to those before it.
+RUNGS: tuple[tuple[Test, ...], ...] = (
+    (
+        Test("random:seed=101,S=5,A=3,H=4", 2000, (0,)),
+        Test("streaming:seed=101,H=5,buffer=5", 2000, (0,)),
+        Test("random:seed=102,S=8,A=2,H=7,successors=2", 3000, (0,)),
+    ),
+    (
+        Test("media-control:H=6,buffer=5,limit=3.0", 3000, (0,)),
+        Test("random:seed=103,S=6,A=2,H=5,noise=bernoulli", 3000, (0,)),
+        Test("streaming:seed=102,H=7,buffer=4,fraction=0.7", 3000, (0,)),
+    ),
+    (
+        Test("random:seed=104,S=7,A=2,H=8,successors=3,fraction=0.7", 20_000, (0,)),
+        Test("random:seed=101,S=5,A=3,H=4", 10_000, (1, 2)),
+        Test("inventory:H=5,capacity=3,limit=2.5", 5000, (0,)),
+        Test("media-control:H=6,buffer=5,limit=3.0", 10_000, (1, 2)),
+    ),
+)
+
+#: Where winners are scored once.
+HELD_OUT: tuple[Test, ...] = (
+    Test("random:seed=201,S=9,A=2,H=6,successors=3", 5000, (0, 1)),
+    Test("random:seed=202,S=4,A=4,H=9,noise=bernoulli", 5000, (0, 1)),
+    Test("streaming:seed=203,H=8,buffer=7", 5000, (0, 1)),
+    Test("media-control:H=9,buffer=7", 5000, (0, 1)),
+    Test("inventory:H=7,capacity=4", 20_000, (0,)),
+    Test("random:seed=204,S=6,A=3,H=8,fraction=0.7", 20_000, (0,)),
+)
+
+#: A configuration takes the place of the one that a preset begins with when its score is lower by at least this share.
+MARGIN = 0.02
+
+#: A loss counts as at least this share of the uniform policy's.
+LEAST = 1e-4
