@@ -7,6 +7,7 @@
 #   make bench-all  these, every learner, continuous states and the store (takes long)
 #   make docs     the site, in site/
 #   make docs-serve  the site, shown at http://127.0.0.1:8000 and built again after an edit
+#   make docs-check  the site, and every page of it opened in a browser
 #   make clean    forget the environment
 
 PYTHON ?= python3
@@ -21,7 +22,7 @@ export OPENBLAS_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help paper test lint format bench bench-all docs docs-serve clean
+.PHONY: help paper test lint format bench bench-all docs docs-serve docs-check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -64,6 +65,9 @@ docs: $(VENV)/installed-docs
 
 docs-serve: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 DOCS_STALE=1 $(BIN)/mkdocs serve --watch src --watch tools $(ARGS)
+
+docs-check: docs $(VENV)/installed-dev
+	$(BIN)/python -m pytest tests/site/test_site.py --site site $(ARGS)
 
 clean:
 	rm -rf $(VENV)

@@ -35,3 +35,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regenerate-golden", action="store_true", help="write tests/contract/golden.json anew from this run")
     parser.addoption("--fuzz-cases", type=int, default=2000, help="how many damaged files tests/fuzz makes in all")
+    parser.addoption("--site", help="a built site for tests/site to walk through, every page of it")
