@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from noregret.features import one_hot
 from noregret.kernels import world as worlds
 from noregret.kernels.stepwise import unsafe_steps
 from noregret.report import tables
+from noregret.runs.execute import execute
+from noregret.store import RunKey, Store
 from tests.reference import world as slow_world
 from tests.reference.slucb_qvi import ReferenceSLUCB
 from tests.support import limited, small, trial
@@ -98,6 +101,25 @@ def test_the_practical_form_learns_and_a_learner_without_limits_on_steps_breaks_
     assert baseline.unsafe_steps is not None and baseline.unsafe_steps[0, -1] > 300
     table = tables.summary({"safe": result, "unsafe": baseline})
     assert "unsafe steps" in table.columns and "expected cost over the step limit" in table.caption
+
+
+def test_stored_and_saved_runs_keep_the_count(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"episodes": 60, "trials": 2, "record_every": 20, "progress": False}
+    result = nr.run("machine-load", "uniform", **given)
+    assert (
+        result.unsafe_steps is not None and result.unsafe_steps.shape == (2, 3) and (np.diff(result.unsafe_steps) > 0.0).all()
+    )
+    store = Store(tmp_path / "runs")
+    for t in range(2):
+        execute(RunKey("machine-load", "uniform", 60, trial=t, record_every=20), store)
+    stored = nr.load_runs(store.folder)
+    assert sorted(stored["unsafe_steps"]) == sorted(result.unsafe_steps[:, -1])
+    assert stored.runs[0].curves()["unsafe_steps"].shape == (3,)
+    again = nr.RunResult.load(result.save(tmp_path / "r.npz"))
+    np.testing.assert_array_equal(again.unsafe_steps, result.unsafe_steps)
+    assert "unsafe steps" in result._repr_html_() and "unsafe_steps" in result._columns()
+    plain = nr.run("random:S=3,A=2,H=2", "uniform", **given)
+    assert plain.unsafe_steps is None and "unsafe" not in plain._repr_html_() and "unsafe_steps" not in plain._columns()
 
 
 def test_unsafe_steps_are_counted_by_reach() -> None:

@@ -23,7 +23,10 @@ RESULTS_VERSION = 1
 SUMS = ("regret", "hard_regret", "violation", "hard_violation")
 
 #: What the curve ``unsafe_steps`` counts.
-UNSAFE = "An unsafe step: the policy played has an expected cost over the step limit in the state reached."
+UNSAFE = (
+    "An unsafe step: the policy played has an expected cost over the step limit in the state reached. Learners that know "
+    "of no such limit hold the total alone, and may earn more than the best policy that keeps the limit."
+)
 
 #: Slopes are fitted from this share of the episodes on.
 FITTED = 0.1
@@ -186,7 +189,7 @@ class RunResult(Saved):
         ]
         if self.unsafe_steps is not None:
             rows.insert(
-                4, ("unsafe steps", self.last("unsafe_steps"), "steps whose expected cost, as drawn, is over the limit")
+                4, ("unsafe steps", self.last("unsafe_steps"), "steps where the policy's expected cost is over the limit")
             )
         if zeta := self.constants.get("zeta", 0.0):
             text = f"against the best policy for thresholds raised by {zeta:g}"

@@ -23,7 +23,8 @@ from noregret.results.base import Shown, Table
 from noregret.store.folder import Store, StoredRun
 from noregret.store.groups import comparison
 
-#: Columns of every table, in order; a column ``param.<name>`` for each parameter of some run follows.
+#: Columns of every table, in order; a column ``param.<name>`` for each parameter of some run follows, and
+#: ``unsafe_steps`` where some problem limits every step.
 COLUMNS = (
     "run", "problem", "learner", "preset", "slater_gap", "starts", "seed", "trial", "episodes", "record_every",
     "regret", "hard_regret", "violation", "hard_violation", "dual",
@@ -136,7 +137,7 @@ def _row(run: StoredRun) -> dict[str, Any]:
     record, key = run.record, run.key
     row = {name: getattr(key, name) for name in COLUMNS if hasattr(key, name)}
     row |= {name: record[name] for name in ("optimal_value", "seconds", "kernel_seconds", "finished")}
-    row |= {name: record["last"][name] for name in ("regret", "hard_regret")}
+    row |= {name: record["last"][name] for name in ("regret", "hard_regret", "unsafe_steps") if name in record["last"]}
     row["violation"] = max(0.0, *record["last"]["signed_violations"])
     row["hard_violation"], row["dual"] = max(record["last"]["hard_violations"]), max(record["last"]["dual"])
     row |= {f"param.{name}": value for name, value in key.params.items()}
