@@ -93,12 +93,14 @@ def _facts(facts: Any) -> str:
 def _picture(name: str, pictures: dict[str, bytes]) -> str:
     if "world.svg" not in pictures:
         return ""
-    said = {
-        True: "Hatched cells cost. Blue is where the best policy spends its steps, arrows are its likeliest moves.",
-        False: "What each action does, with its probabilities."
-        if name in worlds.STATES
-        else "Its numbers are drawn at random.",
-    }[name.startswith(("frozen", "grid"))]
+    if name.startswith(("frozen", "grid")):
+        said = "Hatched cells cost. Blue is where the best policy spends its steps, arrows are its likeliest moves."
+    elif name in worlds.STATES:
+        said = "What each action does, with its probabilities."
+    elif isinstance(runs.problem(name), nr.TabularCMDP):
+        said = "The chances of the next state at the first step, for each action."
+    else:
+        said = "The features of each action, over the states."
     return f"## The world\n\n{_figure(name, 'The world', 'world.svg')}\n\n{said}"
 
 
@@ -142,14 +144,13 @@ def draw(name: str, folder: Path) -> None:
     finite = isinstance(problem, nr.TabularCMDP)
     rows: list[tuple[str, str]] = [
         ("steps of an episode, H", str(problem.horizon)),
-        (
-            "states, S",
-            str(problem.n_states) if finite else f"R^{problem.spec.dims}" if hasattr(problem.spec, "dims") else "R^D",
-        ),
+        ("states, S", str(problem.n_states) if finite else "vectors"),
         ("actions, A", str(problem.n_actions)),
     ]
     limits = problem.limits() if finite else problem.b
     senses = problem.senses if finite else (">=",) * len(problem.b)
+    if getattr(problem, "step_limit", None) is not None:
+        rows.append((f"{problem.constraint_names[0]} of every single step", f"at most {number(problem.step_limit)}"))
     for i, constraint in enumerate(problem.spec.constraint_names or ("utility",)):
         sign = "at least" if senses[i] == ">=" else "at most"
         rows.append((f"constraint: {constraint}", f"{sign} {number(float(limits[i]))}"))
@@ -182,32 +183,55 @@ def draw(name: str, folder: Path) -> None:
 
 def _draw_price(problem: Any, best: Any, path: Path) -> None:
     """V* as each threshold moves, the others where they are."""
-    finite = isinstance(problem, nr.TabularCMDP)
-    m = len(problem.b)
-    drawn, axes = drawing.new(1, m, 4.6 * m + 0.4, 3.2)
-    size = problem.horizon * problem.n_states * problem.n_actions if finite else LARGE + 1
-    for i, ax in enumerate(axes[0]):
-        if finite:
-            low, high = nr.oracle.reachable(problem)[i]
-        else:
-            low, high = float(problem.b[i]) - 1.5 * best.slater_gap, float(problem.b[i]) + best.slater_gap
-        curve = []
-        for b in np.linspace(low, high, POINTS if size <= LARGE else FEWER):
-            moved = problem.b.copy()
-            moved[i] = min(b, high - 1e-7 * (high - low))
-            try:
-                curve.append((moved[i], nr.solve(problem.replace(b=moved)).value))
-            except nr.InfeasibleError:
-                break
-        sense = problem.senses[i] if finite else ">="
-        x = [to_threshold(b, sense, problem.horizon) for b, _ in curve]
-        here = to_threshold(float(problem.b[i]), sense, problem.horizon)
-        ax.plot(x, [value for _, value in curve], color=drawing.COLOURS[0])
+    if getattr(problem, "step_limit", None) is not None:
+        curves = [_step_limits(problem)]
+    else:
+        curves = [_thresholds(problem, best, i) for i in range(len(problem.b))]
+    drawn, axes = drawing.new(1, len(curves), 4.6 * len(curves) + 0.4, 3.2)
+    for ax, (called, here, points) in zip(axes[0], curves, strict=True):
+        rising = points[-1][1] > points[0][1] if points[-1][0] > points[0][0] else points[0][1] > points[-1][1]
+        ax.plot([x for x, _ in points], [value for _, value in points], color=drawing.COLOURS[0])
         ax.plot([here], [best.value], "o", color=drawing.COLOURS[1])
-        ax.annotate(f"V* = {best.value:.4g}", (here, best.value), (8, 6), textcoords="offset points", color=drawing.COLOURS[1])
-        called = (problem.spec.constraint_names or ("utility",) * m)[i]
-        ax.set(xlabel=f"{called}, {'at least' if sense == '>=' else 'at most'}", ylabel="best reward V*" if i == 0 else "")
+        beside = {"xytext": (8, -12 if rising else 6), "textcoords": "offset points", "color": drawing.COLOURS[1]}
+        ax.annotate(f"V* = {best.value:.4g}", (here, best.value), **beside)
+        ax.set(xlabel=called, ylabel="best reward V*")
     save(drawn, path)
+
+
+#: What the axis is called, where the problem itself is on it, and points (threshold, V*).
+Curve = tuple[str, float, list[tuple[float, float]]]
+
+
+def _thresholds(problem: Any, best: Any, i: int) -> Curve:
+    """The curve of one constraint, from thresholds that everyone meets to the last that anyone can."""
+    finite = isinstance(problem, nr.TabularCMDP)
+    b = float(problem.b[i])
+    low, high = nr.oracle.reachable(problem)[i] if finite else (b - 1.5 * best.slater_gap, b + best.slater_gap)
+    size = problem.horizon * problem.n_states * problem.n_actions if finite else LARGE + 1
+    sense = problem.senses[i] if finite else ">="
+    points = []
+    for threshold in np.linspace(low, high, POINTS if size <= LARGE else FEWER):
+        moved = problem.b.copy()
+        moved[i] = min(threshold, high - 1e-7 * (high - low))
+        try:
+            value = float(nr.solve(problem.replace(b=moved)).value)
+        except nr.InfeasibleError:
+            break
+        points.append((to_threshold(moved[i], sense, problem.horizon), value))
+    called = (problem.spec.constraint_names or ("utility",) * len(problem.b))[i]
+    return f"{called}, {'at least' if sense == '>=' else 'at most'}", to_threshold(b, sense, problem.horizon), points
+
+
+def _step_limits(problem: Any) -> Curve:
+    """The curve of a limit on every single step."""
+    H, points = problem.horizon, []
+    for limit in np.linspace(0.0, 1.0, POINTS):
+        try:
+            moved = problem.replace(step_limit=limit, b=np.full(len(problem.b), H * (1.0 - limit)))
+            points.append((float(limit), float(nr.solve(moved).value)))
+        except nr.NoRegretError:  # what is known to be safe is not, under this limit
+            continue
+    return f"{problem.constraint_names[0]} of every step, at most", float(problem.step_limit), points
 
 
 def save(figure: Any, path: Path) -> None:

@@ -77,7 +77,8 @@ def draw_grid(name: str, cells: Any, occupancy: Any) -> Any:
             start, end = (column - 0.28 * right, row - 0.28 * down), (column + 0.3 * right, row + 0.3 * down)
             ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "#d55e00", "lw": 1.3})
         if kind in "SG":
-            ax.text(column, row, kind, ha="center", va="center", weight="bold", fontsize=13 if rows < 10 else 8)
+            colour = "white" if visits[row, column] > 0.5 * visits.max() else "black"
+            ax.text(column, row, kind, color=colour, ha="center", va="center", weight="bold", fontsize=13 if rows < 10 else 8)
     ax.set(xticks=[], yticks=[])
     ax.grid(False)
     return figure
