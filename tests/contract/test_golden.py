@@ -15,7 +15,9 @@ from tests.support import CONSTANTS
 FILE = Path(__file__).parent / "golden.json"
 
 #: Runs of other learners than Algorithm 1.
-OTHERS = {"machine-load, a limit on every step": "slucb-qvi"}
+OTHERS = {"machine-load, a limit on every step": "slucb-qvi"} | {
+    name: name for name in ("regularized-primal-dual", "uopt-rpgpd", "reward-free", "explore-then-commit")
+}
 
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "job-scheduling, one-hot": (
@@ -28,6 +30,10 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "machine-load, a limit on every step": ("machine-load", {"beta": 0.3, "cost_beta": 2.0, "optimism": 0.1}),
     "features": ("linear:seed=1,S=30", CONSTANTS | {"alpha": 50.0}),
     "features, two constraints, greedy": ("linear:seed=2,S=12,A=2,m=2", CONSTANTS | {"alpha": float("inf"), "cap": "H"}),
+    "regularized-primal-dual": ("random:seed=2,m=2,noise=bernoulli", {"tau": 0.05}),
+    "uopt-rpgpd": ("random:seed=2,m=2,noise=bernoulli", {}),
+    "reward-free": ("random:seed=2,m=2,noise=bernoulli", {}),
+    "explore-then-commit": ("random:seed=2,m=2,noise=bernoulli", {}),
 }
 
 

@@ -243,6 +243,51 @@ CASES: list[tuple[str, int, dict[str, Any], dict[str, Any]]] = [
         },
     ),
     ("posterior-sampling", 1, {}, {"prior": 1.0, "state.prior": 1.0, "state.local": [0.0, 0.0], "replan": "always"}),
+    (
+        "regularized-primal-dual",
+        1,
+        {},
+        {
+            # 1000^(−1/7); γ²·1000^(−5/7)/H² = 0.25·0.00719686/16; H(1 + τ ln 3)/γ = 8·1.409518
+            "tau": 0.372759372031,
+            "eta": 0.000112450886406,
+            "alpha": 0.000112450886406,
+            "xi": 11.2761442146,
+            # w_l = √(2 ln(2·60·2·1000/0.05)) = √(2·15.384126) = 5.546914; w_p = 4·√(20·ln(3·60·1000/0.05)) = 4·√(20·15.096444)
+            # = 69.504404; the utility's w_l + w_p, the reward's τ·ln 3·w_p more
+            "state.beta": [103.514624546, 75.0513180647],
+            "state.step_power": 0.0,
+        },
+    ),
+    # I = 2: half of η; w_l = √(2 ln(2·60·3·1000/0.05))
+    ("regularized-primal-dual", 2, {"tau": 0.0}, {"eta": 5.62254432032e-05, "xi": 8.0, "state.beta": [75.1239400923] * 3}),
+    (
+        "uopt-rpgpd",
+        1,
+        {},
+        # ln(48·25·3·4/0.05) = ln(288 000)
+        {"eta": 1.0, "tau": 1.0, "state.L": 12.5707157591, "step_power": 0.53, "tau_power": 0.4, "xi": np.inf},
+    ),
+    (
+        "reward-free",
+        1,
+        {},
+        {
+            "lam": 1.0,
+            # ι = ln(60·1000/0.05) = 13.997832; H√(Sι) = 4·√69.989161
+            "beta": 33.4638098426,
+            # C = 15·256·ι = 53 751.68; (1000·√C/8)^(2/3) = 943.49
+            "explore": 943,
+            # 1000^(2/3); 2H/γ; 16/(4·√100)
+            "rounds": 100,
+            "xi": 16.0,
+            "eta": 0.4,
+            "planner": "game",
+        },
+    ),
+    # m = 2: twice C; it would be 1188.72, and there are no more than K
+    ("reward-free", 2, {}, {"explore": 1000}),
+    ("explore-then-commit", 1, {}, {"explore": 943, "explorer": "uniform", "planner": "game"}),
 ]
 
 

@@ -42,3 +42,11 @@ def put(target: Any, values: Any) -> None:
     into, given = flat(target), flat(values)
     for i in range(index(target.size)):
         into[i] = given[i]
+
+
+@jit
+def fill(target: Any, value: Any) -> None:
+    """Set all entries of a C-ordered array; ``target[:] = value`` takes long to compile."""
+    into = flat(target)
+    for i in range(index(target.size)):
+        into[i] = value

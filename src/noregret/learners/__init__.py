@@ -18,9 +18,12 @@ from noregret.learners import (
     optpess_primal_dual,
     posterior_sampling,
     primal_dual_lsvi,
+    regularized_primal_dual,
+    reward_free,
     slucb_qvi,
     triple_q,
     uc_cfh,
+    uopt_rpgpd,
 )
 from noregret.learners.base import Learner, Plan
 from noregret.learners.registry import get, make, meaning, names, register, shared_by
@@ -55,8 +58,11 @@ __all__ = [
     "posterior_sampling",
     "primal_dual_lsvi",
     "register",
+    "regularized_primal_dual",
+    "reward_free",
     "shared_by",
     "slucb_qvi",
     "triple_q",
     "uc_cfh",
+    "uopt_rpgpd",
 ]
