@@ -96,7 +96,13 @@ class RegularState(NamedTuple):
 
 @jit
 def shrunk(value: float, k: int, power: float) -> float:
-    """Divide by (k+3)^power; k counts episodes from 0."""
+    """Divide by (k+3)^power.
+
+    Args:
+        value: what it is without fading.
+        k: episodes so far.
+        power: 0 for what does not fade.
+    """
     return float(value / (k + 3.0) ** power) if power > 0.0 else value
 
 
@@ -108,7 +114,15 @@ def iterated(n: float, L: float) -> float:
 
 @jit
 def bonus_shape(model: Any, g: int, s: int, a: int, rule: Any) -> float:
-    """What β multiplies, for a pair that was tried: 1/√n, or Σ_x' √p̂ f + 5f²."""
+    """What β multiplies, for a pair that was tried: 1/√n, or Σ_x' √p̂ f + 5f².
+
+    Args:
+        model: the data.
+        g: the row of the step in it.
+        s: the state.
+        a: the action.
+        rule: says which of the two.
+    """
     n = model.visits[g, s, a]
     if rule.bonus == ROOT:
         return float(np.sqrt(1.0 / n))
