@@ -22,7 +22,7 @@ can run. ``practical`` has β = 0.3·bonus_scale, λ = (β/H)², κ = 1, costs a
 ``optimism`` o, κ_h(x) = 1 + o/(τ − τ_h(x)).
 
 Not in the paper: action masks, the lower clip and the cap H−h+1 of ``practical``, and ``share``. Source: the abstract was
-read; the program, κ, β_1 and β_2 are from memory of the paper, and agree with later papers on such limits as far as these say.
+read; the program, κ, β_1 and β_2 are from memory of the paper.
 
 References:
     Amani, Thrampoulidis, Yang. Safe Reinforcement Learning with Linear Function Approximation. ICML 2021, arXiv 2106.06239.
