@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tools.docsite import learners, notebooks, outside, problems, reference
+from tools.docsite import films, learners, notebooks, outside, problems, reference
 from tools.docsite.site import Page, Site
 
 ALL: tuple[Callable[[Site], Iterator[Page]], ...] = (
-    outside.pages, notebooks.pages, learners.pages, problems.pages, reference.pages,
+    outside.pages, notebooks.pages, learners.pages, problems.pages, films.pages, reference.pages,
 )  # fmt: skip

@@ -45,6 +45,8 @@ def _one(site: Site, name: str) -> Iterator[Page]:
         yield Page(f"gallery/problems/{name}-{file}", content)
     facts = json.loads(kept["facts.json"]) if kept else None
     parts = [_head(name), _facts(facts), _picture(name, pictures), _best(name, pictures, facts), _price(name, pictures, facts)]
+    if name == "job-scheduling":
+        parts.append("## The policy forming\n\n[Watch Algorithm 1 find it](../forming.md), episode by episode.")
     learned, files = board.of_problem(site, name)
     yield from files
     yield Page(f"gallery/problems/{name}.md", "\n\n".join(filter(None, [*parts, learned])) + "\n")
