@@ -124,19 +124,40 @@ def improve(gram: Any, tables: Any, rule: Any, safe: Any, h: int, s: int) -> Non
 
 @partial(jit, inline=True)
 def is_vertex(C: Any, limit: float, a: int, other: int) -> Any:
-    """Whether a, alone (``other`` = a) or mixed with a costlier ``other``, is a vertex of the distributions that are safe."""
+    """Whether a, alone (``other`` = a) or mixed with a costlier ``other``, is a vertex of the distributions that are safe.
+
+    Args:
+        C: (A,) pessimistic costs.
+        limit: τ.
+        a: an action.
+        other: the action that it is mixed with, or the same.
+    """
     return C[a] <= limit if a == other else C[a] < limit < C[other] < np.inf
 
 
 @partial(jit, inline=True)
 def part(C: Any, limit: float, a: int, other: int) -> float:
-    """How often ``other`` is drawn, so that the mixture with a costs exactly the limit; 0 for a alone."""
+    """How often ``other`` is drawn, so that the mixture with a costs exactly the limit; 0 for a alone.
+
+    Args:
+        C: (A,) pessimistic costs.
+        limit: τ.
+        a: an action.
+        other: the action that it is mixed with, or the same.
+    """
     return 0.0 if a == other else (limit - C[a]) / (C[other] - C[a])
 
 
 @jit
 def untried(gram: Any, tables: Any, rule: Any, safe: Any) -> None:
-    """Fill the tables, whose Q is 0, as they are without data; a state never visited at a step keeps these."""
+    """Fill the tables, whose Q is 0, as they are without data; a state never visited at a step keeps these.
+
+    Args:
+        gram: the data, none so far.
+        tables: Q, V and the policy.
+        rule: has β, the cap and the floor.
+        safe: has τ, the safe action and its cost, κ and β_c.
+    """
     for h in range(tables.Q.shape[0]):
         for s in range(tables.Q.shape[2]):
             improve(gram, tables, rule, safe, h, s)

@@ -88,7 +88,13 @@ def pacing(spec: Spec, choices: Choices, names: tuple[str, ...] = PACING) -> Pac
 
 
 def dual_tables(spec: Spec, top: Array, own: Pace) -> dict[str, Array]:
-    """:func:`tables`, with the utilities once more where the dual has an estimate of its own."""
+    """:func:`tables`, with the utilities once more where the dual has an estimate of its own.
+
+    Args:
+        spec: what is known of the problem.
+        top: (H,) the most that values can be at each step.
+        own: the options of the dual.
+    """
     m = spec.n_constraints
     own_top = [own.prior * steps_left(spec)] * (m if own.prior > 0.0 else 0)
     return tables(spec, np.stack([*[top] * (1 + m), *own_top], axis=1))
