@@ -25,10 +25,10 @@ from tests.browser import Browser, find
 
 ROOT = Path(__file__).parents[2]
 #: What the quick site computes.
-COMPUTED = "streaming,uniform,tutorials/first-look"
+COMPUTED = "streaming,uniform,tutorials/constrained-mdp"
 #: Pages that are opened in a browser, one of each kind.
 OPENED = (
-    "index.html", "tutorials/first-look.html", "gallery/problems/streaming.html", "gallery/learners/uniform.html",
+    "index.html", "tutorials/constrained-mdp.html", "gallery/problems/streaming.html", "gallery/learners/uniform.html",
     "gallery/learners/primal-dual-lsvi.html", "algorithm1.html", "reference/command-line.html", "reference/api/oracle.html",
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from tools.docsite.site import Page, Site
@@ -36,7 +37,9 @@ def _one(site: Site, path: Path, place: str) -> Iterator[Page]:
 
     source = path.read_text()
     inputs = {"source": source, "maker": Path(__file__).read_text()}
-    kept = site.kept(f"notebooks/{place}", inputs, lambda folder: execute(path, folder), compute=site.wanted(place))
+    kept = site.kept(
+        f"notebooks/{place}", inputs, lambda folder: execute(path, folder, site.shelf / "store"), compute=site.wanted(place)
+    )
     notebook = jupytext.reads(source, fmt="py:percent") if kept is None else json.loads(kept["notebook.ipynb"])
     text, pictures = to_markdown(notebook, place)
     yield Page(f"{place}.md", text)
@@ -46,12 +49,13 @@ def _one(site: Site, path: Path, place: str) -> Iterator[Page]:
         yield Page(f"{place}.ipynb", kept["notebook.ipynb"])
 
 
-def execute(path: Path, folder: Path) -> None:
+def execute(path: Path, folder: Path, store: Path) -> None:
     """Run a notebook from the top, in a kernel of its own, and write it with its outputs.
 
     Args:
         path: its source.
         folder: where ``notebook.ipynb`` is written.
+        store: a folder that keeps long runs between builds; the notebook is told of it as ``NOREGRET_DOCS_STORE``.
 
     Raises:
         CellExecutionError: a cell raised something; the site is not built.
@@ -66,9 +70,11 @@ def execute(path: Path, folder: Path) -> None:
     work.mkdir()
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     where = {"metadata": {"path": str(work)}}
-    client = NotebookClient(notebook, kernel_name="python3", timeout=PATIENCE, resources=where, record_timing=False)
+    settings = {"kernel_name": "python3", "timeout": PATIENCE, "record_timing": False, "coalesce_streams": True}
+    client = NotebookClient(notebook, resources=where, **settings)
     client.extra_arguments = ["--log-level=ERROR"]
-    client.execute(env=os.environ | {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "COLUMNS": "100"})
+    own = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "COLUMNS": "100", "NOREGRET_DOCS_STORE": str(store)}
+    client.execute(env=os.environ | own)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
     shutil.rmtree(work)
@@ -90,10 +96,12 @@ def to_markdown(notebook: Any, place: str) -> tuple[str, dict[str, bytes]]:
         if cell["cell_type"] == "markdown":
             parts.append(text)
             continue
-        if "hide-input" not in cell.get("metadata", {}).get("tags", ()) and text.strip():
-            parts.append(f"```python\n{text}\n```")
+        folded = "hide-input" in cell.get("metadata", {}).get("tags", ())
+        code = f"```python\n{text}\n```" if text.strip() else ""
+        parts += [] if folded else [code]
         for output in cell.get("outputs", ()):
             parts.append(_output(output, name, pictures))
+        parts += [f'??? quote "The code of this picture"\n{indent(code, "    ")}'] if folded and code else []
     parts.append(
         f'<small markdown="1">Run by the build of this site; take the [notebook]({name}.ipynb) with you.</small>'
         if any(cell.get("outputs") for cell in notebook["cells"])

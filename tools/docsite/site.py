@@ -31,8 +31,8 @@ class Page:
 class Site:
     """One build.
 
-    ``quick`` names what is computed in a quick build, such as "job-scheduling" or "tutorials/first-look"; everything else is
-    shown only where an earlier build left it on the shelf. None computes all.
+    ``quick`` names what is computed in a quick build, such as "job-scheduling" or "tutorials/constrained-mdp"; everything else
+    is shown only where an earlier build left it on the shelf. None computes all.
     """
 
     root: Path = ROOT
@@ -70,7 +70,7 @@ class Site:
         """The files of one result: from the shelf, or made there first.
 
         Args:
-            name: of the result, a path such as "notebooks/first-look"; an older result of the same name is replaced.
+            name: of the result, a path such as "notebooks/tutorials/a-study"; an older result of the same name is replaced.
             inputs: everything it depends on, beside the package's sources.
             make: writes the files into the folder that it is given.
             compute: whether it may be made now.
