@@ -19,7 +19,7 @@ DEFAULT_EPISODES = 10_000
 #: What is not to be set as a constant of the learner.
 OPTIONS = {"learner", "episodes", "trials", "seed", "preset", "slater_gap", "threads", "out", "fresh", "backend", "address"}
 NOT_HERE = {"problem", "name", "spec", "opt", "record_every", "features", "block_size", "progress", "keep_policy"}
-NOT_HERE |= {"reward", "utilities"}  # learners that are told these are told the problem's own
+NOT_HERE |= {"reward", "utilities", "simulator"}  # learners that are told these are told the problem's own
 
 
 def whole(text: str | int) -> int:

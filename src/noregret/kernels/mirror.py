@@ -26,11 +26,14 @@ def policy_value(where: Any, h: int, tables: Any) -> None:
 
 
 @partial(jit, inline=True)
-def mirror_step(where: Any, h: int, tables: Any, Y: Any, alpha: float, theta: float, keep: float = 1.0) -> None:
+def mirror_step(
+    where: Any, h: int, tables: Any, Y: Any, alpha: float, theta: float, keep: float = 1.0, reward: float = 1.0
+) -> None:
     """π_h(a|s) ← ∝ ((1−θ) π_h(a|s) + θ/A_s)^keep exp(α (Q_r + Σ_i Y_i Q_gi)) over the A_s available actions.
 
     The weights are kept as logarithms in ``tables.logits`` (H,S,A), largest 0: a probability too small for a float is not lost
-    when θ = 0. ``keep`` is 1 but for a policy whose entropy is worth τ: that forgets, keep = 1 − ατ.
+    when θ = 0. ``keep`` is 1 but for a policy whose entropy is worth τ: that forgets, keep = 1 − ατ. ``reward`` is the weight
+    of Q_r, 0 in a step for constraints alone.
     """
     Q, policy, logits, available, g = tables.Q, tables.policy, tables.logits, tables.available, row(where.actives, h)
     J, A = 1 + len(Y), Q.shape[3]  # further objectives have no say
@@ -42,7 +45,7 @@ def mirror_step(where: Any, h: int, tables: Any, Y: Any, alpha: float, theta: fl
         best = -np.inf
         for a in range(A):
             if available[h, s, a]:
-                composite = Q[h, 0, s, a]
+                composite = reward * Q[h, 0, s, a]
                 for j in range(1, J):
                     composite += Y[j - 1] * Q[h, j, s, a]
                 if theta > 0.0:

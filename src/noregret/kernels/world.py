@@ -42,6 +42,10 @@ class World(NamedTuple):
     dense: bool  # every row lists all S states
     bernoulli: bool
 
+    def given(self) -> bool:
+        """Say that a learner which holds it was given it: it is no part of what changes while learning."""
+        return True
+
 
 class Scratch(NamedTuple):
     """Buffers of one thread: occupancies of two steps, values, and the episode just played."""
@@ -129,23 +133,36 @@ def draw(cumulative: Any, low: int, high: int, u: float) -> int:
     return low
 
 
+@jit
+def draw_width(world: World) -> int:
+    """How many uniforms a transition takes: one for the next state, and with noise one for each objective."""
+    return 1 + world.mean.shape[3] if world.bernoulli else 1
+
+
+@partial(jit, inline=True)
+def transition(world: World, h: int, pair: Any, u: Any, at: int, observed: Any, row: int) -> Any:
+    """Draw what follows a pair (x,a) at step h with the uniforms u[at], ...: fills ``observed[row]``, gives the next state."""
+    x, a = pair
+    S, A, J = world.mean.shape[1], world.mean.shape[2], world.mean.shape[3]
+    first = (h * S + x) * A + a
+    position = draw(world.cumulative, world.first[first], world.first[first + 1], u[at])
+    for j in range(J):
+        value = world.by_next[position, j] if len(world.by_next) > 0 else world.mean[h, x, a, j]
+        if world.bernoulli:
+            value = 1.0 if u[at + 1 + j] < value else 0.0
+        observed[row, j] = value
+    return world.successor[position]
+
+
 @partial(jit, inline=True)
 def play(world: World, policy: Any, u: Any, v: Any, out: Scratch) -> None:
     """Play one episode: fills ``out.states``, ``out.actions`` and ``out.observed``."""
-    H, S, A, J = world.mean.shape
-    width = 1 + J if world.bernoulli else 1
+    H, S, width = world.mean.shape[0], world.mean.shape[1], draw_width(world)
     x = draw(world.start_cumulative, 0, S, u[0])  # Alg. 1, l. 3
     out.states[0] = x
     for h in range(H):  # Alg. 1, l. 13
         a = draw_action(policy, h, x, v[h])  # Alg. 1, l. 14; what follows is l. 15
-        row = (h * S + x) * A + a
-        position = draw(world.cumulative, world.first[row], world.first[row + 1], u[1 + width * h])
-        for j in range(J):
-            value = world.by_next[position, j] if len(world.by_next) > 0 else world.mean[h, x, a, j]
-            if world.bernoulli:
-                value = 1.0 if u[2 + width * h + j] < value else 0.0
-            out.observed[h, j] = value
-        x = world.successor[position]
+        x = transition(world, h, (x, a), u, 1 + width * h, out.observed, h)
         out.actions[h] = a
         out.states[h + 1] = x
 

@@ -81,7 +81,7 @@ class Learner:
     promise: ClassVar[tuple[str, str] | None] = ("-", "-")
     sharing: ClassVar[tuple[str, ...]] = ()  # what its steps may learn together beside "nothing"; see ``choices.shared``
     stepwise: ClassVar[bool] = False  # whether it needs a problem with a limit on every step; it refuses others
-    told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: "reward", "utilities", "safe_policy"
+    told: ClassVar[tuple[str, ...]] = ()  # what it must be given beyond the spec: names in runs/prepare.py, "safe_policy"
     #: What ``noregret tune-all`` may try: ranges as ``noregret tune --param`` reads them, by form. "theory" is the printed
     #: algorithm, whose winners become the preset "tuned"; "practical" is the preset of that name. A name is that of a
     #: parameter, or ``<number>_scale``, which multiplies a number of the preset. Lists begin with what the preset has.
@@ -307,7 +307,8 @@ def _integers(name: str, value: ArrayLike, length: int, bound: int) -> NDArray[n
 def flatten(state: Any) -> dict[str, Numbers]:
     """The arrays of a (nested) NamedTuple by dotted name; numbers fixed at construction are left out.
 
-    An array that stands in several places has the shortest of its names.
+    An array that stands in several places has the shortest of its names. What the learner was only given, such as the world of a
+    simulator, says so by a method ``given``, and is left out too.
     """
     found: dict[str, Numbers] = {}
     level = [("", state)]
@@ -316,7 +317,7 @@ def flatten(state: Any) -> dict[str, Numbers]:
         for name, value in entries:
             if isinstance(value, np.ndarray) and all(value is not other for other in found.values()):
                 found[name] = value
-        level = [(f"{name}.", value) for name, value in entries if hasattr(value, "_asdict")]
+        level = [(f"{name}.", value) for name, value in entries if hasattr(value, "_asdict") and not hasattr(value, "given")]
     return found
 
 
@@ -335,6 +336,8 @@ def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "", begun
     limits = state.limits() if hasattr(state, "limits") else {}
     for key, value in state._asdict().items():
         name = prefix + key
+        if hasattr(value, "given"):
+            continue
         if hasattr(value, "_asdict"):
             check_numbers(value, given, f"{name}.", begun)
         elif name in given and given[name].size:

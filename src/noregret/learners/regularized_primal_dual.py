@@ -156,7 +156,7 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     tau = shrunk(rule.tau, k, rule.tau_power)
     alpha, eta = shrunk(rule.alpha, k, rule.step_power), shrunk(rule.eta, k, rule.step_power)
     for h in range(len(state.Q)):
-        mirror_step(model, h, state, state.Y, alpha, 0.0, max(1.0 - alpha * tau, 0.0))
+        mirror_step(model, h, state, state.Y, alpha, 0.0, max(1.0 - alpha * tau, 0.0), 1.0)
     keep = max(1.0 - eta * tau, 0.0)
     for i in range(len(state.Y)):
         state.Y[i] = dual_move(keep * state.Y[i], state.b[i] - start_value(state.V, 1 + i, state.start), eta, rule.xi)

@@ -182,7 +182,7 @@ def improve(state: Any, states: Any, actions: Any, observed: Any) -> None:
     rule, own = state.rule, state.own
     alpha = paced(rule.alpha, own, own.alpha_anytime)
     for h in range(len(state.Q)):
-        mirror_step(state.model, h, state, state.Y, alpha, rule.theta, 1.0)
+        mirror_step(state.model, h, state, state.Y, alpha, rule.theta, 1.0, 1.0)
     dual_step_from(state.Y, state.b, state.V, state.start, own, (rule.eta, rule.xi, 0.0))
     learn_episode(state.model, states, actions, observed, (rule.local, rule.transition, rule.L))
 

@@ -34,7 +34,7 @@ OWN = (
     "primal-dual-lsvi", "ucrl-opt-lp", "optcmdp-bonus", "dope", "opt-dual", "opse-lcmdp", "triple-q", "lsvi-bisection",
     "optpess-lp", "posterior-sampling", "optimal", "conrl", "uniform", "optpess-primal-dual", "safest", "opt-primal-dual",
     "lsvi-ucb", "opdop", "uc-cfh", "c-ucrl", "cmdp-rl", "slucb-qvi",
-    "regularized-primal-dual", "uopt-rpgpd", "reward-free", "explore-then-commit",
+    "regularized-primal-dual", "uopt-rpgpd", "reward-free", "explore-then-commit", "npg-pd", "crpo", "cspda",
 )  # fmt: skip
 LINES = ("-", "--", ":", "-.")
 #: How much nearer to white the variants of a learner are, each time the kinds of lines are used up.

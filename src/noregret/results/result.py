@@ -113,6 +113,11 @@ class RunResult(Saved):
         played = self.trials * (int(self.episodes[-1]) if len(self.episodes) else 0)
         return played / self.seconds if self.seconds > 0 else 0.0
 
+    @property
+    def simulator_draws(self) -> float | None:
+        """How often a trial drew from a simulator, the mean over the trials; None for a learner without one."""
+        return float(np.mean(self.notes["simulator draws"])) if "simulator draws" in self.notes else None
+
     def interval(self, which: str, constraint: int = 0) -> Interval:
         """The mean over trials of a curve, with its 95% interval at each recorded episode.
 
@@ -191,6 +196,8 @@ class RunResult(Saved):
             rows.insert(
                 4, ("unsafe steps", self.last("unsafe_steps"), "steps where the policy's expected cost is over the limit")
             )
+        if self.simulator_draws is not None:
+            rows.append(("simulator draws", self.simulator_draws, "transitions of a trial that were asked from a simulator"))
         if zeta := self.constants.get("zeta", 0.0):
             text = f"against the best policy for thresholds raised by {zeta:g}"
             rows.insert(1, ("regret, tightened", self.last("regret_tightened"), text))

@@ -20,6 +20,7 @@ from noregret._system.arrays import save_npz
 from noregret._system.files import ensure_folder
 from noregret.errors import InputError, unknown_name
 from noregret.kernels import world as worlds
+from noregret.kernels.simulator import simulator_of
 from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy
 from noregret.learners.registry import source_hash
@@ -33,7 +34,7 @@ from noregret.store import RunKey
 #: Policies that are built from the oracle; not learners.
 FIXED_POLICIES = ("optimal", "safest")
 #: What learners that must be told more than the spec are told here.
-TELLS = ("reward", "utilities")
+TELLS = ("reward", "utilities", "simulator")
 #: Which policies are evaluated on problems with states in R^D.
 EVALUATE = ("plans", "records")
 #: Problems kept ready in a process.
@@ -198,6 +199,9 @@ class Tables(Prepared):
         """The optimum from mu, or the mean of the optima from the run's starts."""
         begins = self.starts(key.starts)
         return self.optimum if begins is None else begins.optimum
+
+    def _tell(self, name: str) -> Any:
+        return simulator_of(self.layout) if name == "simulator" else super()._tell(name)
 
     def _trial(self, key: RunKey) -> Trial:
         begins = self.starts(key.starts)

@@ -13,6 +13,7 @@ from noregret import learners
 from noregret.errors import InputError, NoRegretError, one_line
 from noregret.kernels import world as worlds
 from noregret.kernels.guests import uniforms_of
+from noregret.kernels.simulator import simulator_of
 from noregret.learners.base import Learner
 from noregret.problems.base import Array, TabularCMDP
 from noregret.runs.trial import TableTrial
@@ -134,8 +135,11 @@ def fitting(name: str, problem: TabularCMDP) -> TabularCMDP:
 def told(name: str, problem: TabularCMDP) -> dict[str, Any]:
     """The options of a learner that must know more than the spec. The safe policy need not be safe for these checks."""
     safe = problem.available / problem.available.sum(axis=2, keepdims=True)
-    knowledge = {"reward": problem.r, "utilities": problem.g, "safe_policy": safe}
-    return {key: knowledge[key] for key in learners.get(name).told}
+    knowledge: dict[str, Callable[[], Any]] = {
+        "reward": lambda: problem.r, "utilities": lambda: problem.g, "safe_policy": lambda: safe,
+        "simulator": lambda: simulator_of(worlds.compile_world(problem)),
+    }  # fmt: skip
+    return {key: knowledge[key]() for key in learners.get(name).told}
 
 
 @dataclass(frozen=True)

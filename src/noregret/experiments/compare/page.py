@@ -111,13 +111,23 @@ def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
         rows.append(
             (one.label, *sums, slope_text(result), late_loss(result), result.episodes_per_second, *(one.promise or UNPROMISED))
         )
-    return Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *shared_by(outcomes), *refused]))
+    return with_draws(Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *shared_by(outcomes), *refused])), outcomes)
+
+
+def with_draws(made: Table, outcomes: Sequence[Outcome]) -> Table:
+    """A table of outcomes with a last column: the draws of a trial from a simulator; as it is where no learner drew."""
+    draws = [one.result.simulator_draws if one.result else None for one in outcomes]
+    if not any(draws):
+        return made
+    rows = tuple((*row, number) for row, number in zip(made.rows, draws, strict=True))
+    return replace(made, columns=(*made.columns, "draws"), rows=rows)
 
 
 def everything(outcomes: Sequence[Outcome]) -> str:
     """The table of all problems as CSV, with every digit, and the reason of each refusal."""
-    rows = tuple((one.problem, *row, one.reason) for one, row in zip(outcomes, table(outcomes).rows, strict=True))
-    return without_speed(with_slopes(Table("", ("problem", *COLUMNS, "reason"), rows), outcomes, "slope of regret")).csv()
+    made = table(outcomes)
+    rows = tuple((one.problem, *row, one.reason) for one, row in zip(outcomes, made.rows, strict=True))
+    return without_speed(with_slopes(Table("", ("problem", *made.columns, "reason"), rows), outcomes, "slope of regret")).csv()
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:

@@ -5,6 +5,7 @@ An episode's cost does not depend on how many went before.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,32 +65,6 @@ def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = F
     return gram
 
 
-def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
-    visits, fit, known, lam = gram.visits, gram.fit, gram.known, gram.lam
-    successors, successor, times = gram.successors, gram.successor, gram.times
-    for h in range(len(actions)):
-        s, a, s_next, g = states[h], actions[h], states[h + 1], row(visits, h)
-        if not known[g, s]:
-            known[g, s] = True
-            gram.active[g, gram.actives[g]] = s
-            gram.actives[g] += 1
-        visits[g, s, a] += 1.0
-        fit[g, s, a, 0] = 1.0 / (visits[g, s, a] + lam)
-        fit[g, s, a, 1] = np.sqrt(fit[g, s, a, 0])
-        for j in range(observed.shape[1]):
-            fit[g, s, a, 2 + j] += observed[h, j]
-        count = successors[g, s, a]
-        place = 0
-        while place < count and successor[g, s, a, place] != s_next:
-            place += 1
-        if place == count:
-            successors[g, s, a] += 1
-            successor[g, s, a, place] = s_next
-            if len(gram.reaches) > 0:
-                reach(gram, s_next)
-        times[g, s, a, place] += 1.0
-
-
 @jit
 def reach(gram: OneHotGram, s: int) -> None:
     """Note a next state, if it is new."""
@@ -98,6 +73,38 @@ def reach(gram: OneHotGram, s: int) -> None:
             return
     gram.reached[0, gram.reaches[0]] = s
     gram.reaches[0] += 1
+
+
+@partial(jit, inline=True)
+def take(gram: Any, g: int, pair: Any, s_next: Any, observed: Any, i: int) -> None:
+    """Count one transition from a pair (x,a) to ``s_next`` in row g, and add ``observed[i]`` to its sums."""
+    visits, fit, known, lam = gram.visits, gram.fit, gram.known, gram.lam
+    successors, successor, times = gram.successors, gram.successor, gram.times
+    s, a = pair
+    if not known[g, s]:
+        known[g, s] = True
+        gram.active[g, gram.actives[g]] = s
+        gram.actives[g] += 1
+    visits[g, s, a] += 1.0
+    fit[g, s, a, 0] = 1.0 / (visits[g, s, a] + lam)
+    fit[g, s, a, 1] = np.sqrt(fit[g, s, a, 0])
+    for j in range(observed.shape[1]):
+        fit[g, s, a, 2 + j] += observed[i, j]
+    count = successors[g, s, a]
+    place = 0
+    while place < count and successor[g, s, a, place] != s_next:
+        place += 1
+    if place == count:
+        successors[g, s, a] += 1
+        successor[g, s, a, place] = s_next
+        if len(gram.reaches) > 0:
+            reach(gram, s_next)
+    times[g, s, a, place] += 1.0
+
+
+def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+    for h in range(len(actions)):
+        take(gram, row(gram.visits, h), (states[h], actions[h]), states[h + 1], observed, h)
 
 
 def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any) -> None:
