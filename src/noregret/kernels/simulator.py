@@ -27,7 +27,7 @@ class Simulator(NamedTuple):
     world: World
     drawn: NDArray[np.int64]  # (1,) draws so far
     u: Array  # (1+J,) the uniforms of a draw
-    seen: Array  # (1,J) reward and utilities of the last draw
+    outcome: Array  # (1,J) reward and utilities of the last draw
 
 
 def simulator_of(world: World) -> Simulator:
@@ -38,9 +38,9 @@ def simulator_of(world: World) -> Simulator:
 
 @partial(jit, inline=True)
 def simulate(simulator: Any, h: int, pair: Any, u: Any) -> Any:
-    """Draw what follows a pair (x,a) at step h with the uniforms u: fills ``seen``, counts the draw, gives the next state."""
+    """Draw what follows a pair (x,a) at step h with uniforms u: fills ``outcome``, counts the draw, gives the next state."""
     simulator.drawn[0] += 1
-    return transition(simulator.world, h, pair, u, 0, simulator.seen, 0)
+    return transition(simulator.world, h, pair, u, 0, simulator.outcome, 0)
 
 
 @partial(jit, inline=True)
@@ -61,7 +61,7 @@ def sample_model(simulator: Any, model: Any, available: Any, draws: int, stream:
                 if available[h, x, a]:
                     for _ in range(draws):
                         y = simulate_next(simulator, h, (x, a), stream)
-                        take(model, h, (x, a), y, simulator.seen, 0)
+                        take(model, h, (x, a), y, simulator.outcome, 0)
 
 
 @jit
@@ -75,12 +75,13 @@ def rollouts(simulator: Any, tables: Any, draws: int, stream: Any) -> None:
                 for j in range(J):
                     Q[h, j, x, a] = 0.0
                 for _ in range(draws if available[h, x, a] else 0):
-                    s, b = x, a
+                    s: Any = np.int64(x)
+                    b: Any = a
                     for t in range(h, H):
                         if t > h:
                             b = draw_action(policy, t, s, uniform(stream))
                         s = np.int64(simulate_next(simulator, t, (s, b), stream))
                         for j in range(J):
-                            Q[h, j, x, a] += simulator.seen[0, j]
+                            Q[h, j, x, a] += simulator.outcome[0, j]
                 for j in range(J):
                     Q[h, j, x, a] /= draws

@@ -307,8 +307,8 @@ def _integers(name: str, value: ArrayLike, length: int, bound: int) -> NDArray[n
 def flatten(state: Any) -> dict[str, Numbers]:
     """The arrays of a (nested) NamedTuple by dotted name; numbers fixed at construction are left out.
 
-    An array that stands in several places has the shortest of its names. What the learner was only given, such as the world of a
-    simulator, says so by a method ``given``, and is left out too.
+    An array that stands in several places has the shortest of its names. What the learner was only given, such as the world of
+    a simulator, says so by a method ``given``, and is left out too.
     """
     found: dict[str, Numbers] = {}
     level = [("", state)]

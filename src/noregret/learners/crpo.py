@@ -1,9 +1,9 @@
 r"""CRPO (Xu, Liang, Lan 2021), its port to episodes: natural policy gradient for the reward, or for a violated constraint.
 
-**A port**: the paper has discounted rewards and a simulator; here the horizon is H and the policy has a step. Episode k plays π;
-with estimates of Q and V of π from the simulator (:mod:`noregret.learners.simulated`) it steps
+**A port**: the paper has discounted rewards and a simulator; here the horizon is H and the policy has a step. Episode k plays
+π; with estimates of Q and V of π from the simulator (:mod:`noregret.learners.simulated`) it steps
 
-    π_h(a|x) ← ∝ π_h(a|x) exp( α Q_{j,h}(x,a) ),     j = r if V_{g_i,1} ≥ b_i − tol for all i, else a violated i, chosen at random
+    π_h(a|x) ← ∝ π_h(a|x) exp( α Q_{j,h}(x,a) ),    j = r if V_{g_i,1} ≥ b_i − tol for all i, else a violated i at random
 
 from the uniform policy. There is no dual. The price that is reported is the one that the steps so far amount to: those for
 constraint i over those for the reward; where the policy comes to rest it is a dual of the problem.
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.draws import seed
-from noregret.kernels.gradients import Iterate, crpo_step, evaluate_by_draws
+from noregret.kernels.gradients import Iterate, crpo_choose, crpo_move, evaluate_by_draws
 from noregret.kernels.simulator import Simulator
 from noregret.learners.choices import Choices
 from noregret.learners.registry import register
@@ -73,7 +73,8 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
         actions: (H,) the actions taken.
         observed: (H,1+m) the reward and the utilities of each step.
     """
-    crpo_step(state.one, state.tally, state.prices, state.alpha, state.tol, state.uniforms[2])
+    chosen = crpo_choose(state.one, state.prices, state.tol, state.uniforms[2])
+    crpo_move(state.one, state.tally, state.prices, chosen, state.alpha)
 
 
 @register
@@ -94,7 +95,7 @@ class CRPO(SimulatorLearner):
         asked = self._asked(spec, choices)
         alpha = choices.number("alpha", (H**-1.5 / math.sqrt(pairs * K), "1/(H^1.5 √(SAK))"), (5.0 / math.sqrt(K), "5/√K"))
         tol = choices.number("tol", (H**1.5 * math.sqrt(pairs / K), "H^1.5 √(SA)/√K"), (0.0, "none: estimates come closer"))
-        room = {"uniforms": np.zeros(3), "tally": np.zeros(1 + m, dtype=np.int64), "prices": np.zeros(m)}
+        room: dict[str, Any] = {"uniforms": np.zeros(3), "tally": np.zeros(1 + m, dtype=np.int64), "prices": np.zeros(m)}
         return CRPOState(**own(self._iterate(spec)), **room, **asked, alpha=alpha, tol=tol)
 
 

@@ -14,12 +14,12 @@ with inflow_1 = μ, inflow_{h+1} = P_hᵀ x_h. An episode takes one step of each
 and the policy played is that of the average of all x so far, which is the paper's output.
 
 Gradients (``estimate``): "pairs" draws ``draws`` pairs a step from (1−δ)x_h + δ/N (``spread`` is δ) and weights them to be
-unbiased, H·``draws`` draws an episode; the start and Σ_a x are known and not drawn. "model" draws from all N (h,x,a) and takes the
-gradient on the empirical model of all draws so far.
+unbiased, H·``draws`` draws an episode; the start and Σ_a x are known and not drawn. "model" draws from all N (h,x,a) and takes
+the gradient on the empirical model of all draws so far.
 
 Constants: ``theory`` has "pairs", δ = 1/2, ξ = 4H/γ (twice a bound on the dual for κ ≤ γ/2), κ = min(H/√K, γ/2),
 α = √(log(SA)/K)/(H(1+mξ)), η = ξ/(H√K), η_v = H(1+mξ)/√K: the orders Θ(1/√K) are the paper's, the constants ours, by the widths
-of the sets. ``practical`` has "model", ξ = 2H (2H/γ where γ is known), κ = 0, α = 30/√K, η = 3/√K, η_v = 30/√K.
+of the sets. ``practical`` has "model", ξ = 2H (2H/γ where γ is known), κ = 0, α = 10/√K, η = η_v = 1/√K.
 
 References:
     Bai, Bedi, Agarwal, Koppel, Aggarwal. Achieving Zero Constraint Violation for Constrained Reinforcement Learning via
@@ -110,9 +110,11 @@ class CSPDA(SimulatorLearner):
         xi = choices.number("xi", (4 * H / gap, "4H/γ"), (2 * H / gap, "2H/γ, γ unknown taken as 1"))
         kappa = choices.number("kappa", (min(H / root, gap / 2), "min(H/√K, γ/2)"), (0.0, "not tightened"))
         wide = H * (1 + m * xi)
-        alpha = choices.number("alpha", (math.sqrt(math.log(pairs)) / (wide * root), "√(log(SA)/K)/(H(1+mξ))"), (30 / root, "30/√K"))
-        eta = choices.number("eta", (xi / (H * root), "ξ/(H√K)"), (3 / root, "3/√K"))
-        eta_v = choices.number("eta_v", (wide / root, "H(1+mξ)/√K"), (30 / root, "30/√K"))
+        alpha = choices.number(
+            "alpha", (math.sqrt(math.log(pairs)) / (wide * root), "√(log(SA)/K)/(H(1+mξ))"), (10 / root, "10/√K")
+        )
+        eta = choices.number("eta", (xi / (H * root), "ξ/(H√K)"), (1 / root, "1/√K"))
+        eta_v = choices.number("eta_v", (wide / root, "H(1+mξ)/√K"), (1 / root, "1/√K"))
         one = self._iterate(spec)
         fields = {key: value for key, value in own(one).items() if key not in ("Q", "V")}
         return CSPDAState(

@@ -38,6 +38,7 @@ from noregret.learners.choices import Choices
 from noregret.learners.registry import register
 from noregret.learners.simulated import SimulatorLearner, own
 from noregret.problems.base import Array, Spec
+from noregret.theory.gradients import npg_pd_steps
 
 
 class NPGPDState(NamedTuple):
@@ -93,8 +94,9 @@ class NPGPD(SimulatorLearner):
         H, A = spec.horizon, spec.n_actions
         asked = self._asked(spec, choices)
         xi = choices.number("xi", (2 * H / choices.gap(), "2H/γ" + ("" if choices.slater_gap else ", γ unknown taken as 1")))
-        alpha = choices.number("alpha", (2 * math.log(A), "2 log A"), (5.0 / math.sqrt(K), "5/√K"))
-        eta = choices.number("eta", (1 / (H * math.sqrt(K)), "1/(H√K)"), (0.3, "tuned; does not shrink with K"))
+        printed = npg_pd_steps(H=H, A=A, T=K)
+        alpha = choices.number("alpha", (printed[0], "2 log A"), (5.0 / math.sqrt(K), "5/√K"))
+        eta = choices.number("eta", (printed[1], "1/(H√K)"), (0.3, "tuned; does not shrink with K"))
         return NPGPDState(**own(self._iterate(spec)), uniforms=np.zeros(2), **asked, alpha=alpha, eta=eta, xi=xi)
 
 

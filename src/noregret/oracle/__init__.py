@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from noregret.errors import InputError
 from noregret.oracle.base import Optimum, Oracle, tightened_value
+from noregret.oracle.gradients import Descent, descend
 from noregret.oracle.quadrature import GridOracle, LinearOptimum
 from noregret.oracle.starts import PerStart, Starts
 from noregret.oracle.tables import TableOptimum, TableOracle, greedy, occupancy, per_start, reachable, safest, slater_gap
@@ -22,6 +23,7 @@ from noregret.problems.linear_continuous import LinearCMDP
 ORACLES: dict[type, Any] = {TabularCMDP: TableOracle, LinearCMDP: GridOracle}
 
 __all__ = [
+    "Descent",
     "LinearOptimum",
     "Optimum",
     "Oracle",
@@ -68,17 +70,25 @@ def of(problem: TabularCMDP | LinearCMDP, **options: Any) -> Oracle[Any]:
 @overload
 def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> TableOptimum: ...
 @overload
+def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0, *, method: str, **options: Any) -> Descent: ...
+@overload
 def solve(problem: LinearCMDP, tighten: float | ArrayLike = 0.0) -> LinearOptimum: ...
-def solve(problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0) -> Optimum:
+def solve(
+    problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0, *, method: str = "lp", **options: Any
+) -> Optimum:
     """Find the best policy under the constraints, its value, an optimal dual and the Slater gap.
 
     Args:
         problem: the world. A linear CMDP on R^D is solved by quadrature (:mod:`noregret.oracle.quadrature`).
         tighten: how much is added to the thresholds b: ζ ≥ 0, one number or one per constraint.
+        method: "lp", exactly; or by exact gradients "npg-pd", "crpo" or "cspda", for problems with finitely many states
+            (:mod:`noregret.oracle.gradients`).
+        options: of a method by gradients: ``iterations``, and its constants, such as ``alpha``.
 
     Returns:
         The :class:`Optimum`, always finite. Its ``slater_gap`` belongs to the original b. The Slater gap of the tightened
-        problem is smaller by ζ if ζ is one number.
+        problem is smaller by ζ if ζ is one number. A method by gradients gives a :class:`Descent`: near the optimum, with the
+        trace of its iterations.
 
     Raises:
         InfeasibleError: no policy meets the constraints, or ``tighten`` is beyond the Slater gap.
@@ -91,7 +101,11 @@ def solve(problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0) -
     >>> nr.solve(nr.problems.load("job-scheduling"))
     <TableOptimum: value 9.05882, dual [0.235294], Slater gap 0.499791>
     """
-    return of(problem).solve(tighten)
+    if method == "lp":
+        for name in options:
+            raise InputError(f"{name} is given; method 'lp' has no options: leave it out")
+        return of(problem).solve(tighten)
+    return descend(problem, tighten, method=method, **options)
 
 
 def evaluate(problem: TabularCMDP | LinearCMDP, policy: Any) -> tuple[float, Array]:
