@@ -160,6 +160,7 @@ def test_tables_show_the_draws_where_some_learner_drew() -> None:
     alone = nr.compare([problem], ["uniform"], episodes=6, trials=2)
     from noregret.experiments.compare import page
 
+    assert not [one.reason for one in both if one.result is None]
     table = page.table(both)
     at = table.columns.index("draws")
     assert [row[at] for row in table.rows] == [36.0 * 6, None]
