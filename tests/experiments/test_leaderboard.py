@@ -96,6 +96,15 @@ def test_all_learners_and_all_finite_problems_are_on_it() -> None:
     assert "a safe policy (the safest)" in settings.row(next(e for e in entries if e.name == "dope")).told
 
 
+def test_the_page_says_where_constants_are_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings.tuned, "packaged", lambda: {"opdop": {"practical": {"eta_scale": 2.0}}})
+    said, others = settings.remarks("practical", ["opdop", "uniform"])
+    assert "100 configurations each" in said and "random, streaming" in said
+    assert others == "Constants that no search changed: uniform."
+    assert settings.remarks("theory", ["opdop"]) == [] and len(settings.remarks("practical", ["opdop"])) == 1
+    assert "linear-continuous" in settings.left_out()[0]
+
+
 def paced(monkeypatch: pytest.MonkeyPatch, pace) -> list[int]:
     """Runs of 1000 episodes, played ten at a time; ``pace(k)`` are the seconds of an episode."""
     trial, seen = SimpleNamespace(seconds=0.0, compile=lambda: None), list[int]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 from pathlib import Path
@@ -11,9 +12,11 @@ import numpy as np
 import pytest
 
 from noregret.errors import FileError
-from noregret.report.leaderboard import Leaderboard, page, pictures
+from noregret.report.leaderboard import Leaderboard, Row, page, pictures
 from noregret.report.leaderboard.analysis import SHADES, TAUS, ratio_text, shade
+from noregret.results import Outcome
 from tests import browser
+from tests.made_up import a_result
 from tests.made_up_board import a_board
 from tests.report.test_report_page import Outline, needs_browser
 
@@ -38,6 +41,23 @@ def test_ratios_ranks_and_medians_by_hand() -> None:
     assert found.draws("triple-q") == 5000.0 and found.draws("opdop") is None
     assert found.milliseconds("opdop") == 0.5  # half a second for a thousand episodes
     assert found.front("left") == ["opdop"] and found.front("right") == ["triple-q"]
+
+
+def test_where_every_step_is_limited_unsafe_steps_count_in_place_of_violation() -> None:
+    calm, steps = a_result(), np.tile(np.arange(1.0, 41.0), (3, 1))
+    limited = dataclasses.replace(calm, unsafe_steps=steps)
+    protocol = a_board().protocol
+    outcomes = [Outcome("p", "opdop", None, calm), Outcome("q", "opdop", None, limited)]
+    lines = {("p", "opdop"): "", ("q", "opdop"): ""}
+    board = Leaderboard.of(protocol, [Row("opdop", [], "", [])], outcomes, lines)
+    one, other = board.cells
+    assert (one.measure, other.measure) == ("hard_violation", "unsafe_steps")
+    np.testing.assert_allclose(one.score, (calm.hard_regret + calm.hard_violation)[:, -1], rtol=1e-5)
+    np.testing.assert_allclose(other.score, calm.hard_regret[:, -1] + 40.0, rtol=1e-5)
+    assert other.curves["unsafe_steps"]["mean"][-1] == 40.0 and "hard_violation" not in other.curves
+    rows = list(csv.DictReader(io.StringIO(board.table().csv())))
+    assert [row["unsafe steps"] for row in rows] == ["", "40.0"]
+    assert page._limited(board) == ["q"]
 
 
 def test_profiles_by_hand() -> None:

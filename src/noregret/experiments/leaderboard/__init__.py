@@ -14,7 +14,17 @@ from noregret._system.progress import Progress
 from noregret.errors import NoRegretError
 from noregret.experiments.compare import Grid, run_grid
 from noregret.experiments.compare.settings import STOPPED, Entry
-from noregret.experiments.leaderboard.settings import EPISODES, MOST, TRIALS, entries, line, problem_names, remarks, row
+from noregret.experiments.leaderboard.settings import (
+    EPISODES,
+    MOST,
+    TRIALS,
+    entries,
+    left_out,
+    line,
+    problem_names,
+    remarks,
+    row,
+)
 from noregret.report.leaderboard import Leaderboard, Protocol
 from noregret.results import Comparison, Outcome
 from noregret.runs import How
@@ -126,7 +136,8 @@ class Contest:
         lines = {(problem, entry.label): line(problem, entry, *self.protocol[:4]) for problem, entry in self.grid.cells}
         where = provenance()
         machine = {name: where["machine"][name] for name in ("cpu", "cores", "system")}
-        told = remarks() if self.everything else []
+        told = remarks(self.protocol[3], [entry.name for entry in self.entries])
+        told += left_out() if self.everything else []
         protocol = Protocol(*self.protocol, {k: str(v) for k, v in where["versions"].items()}, machine, told)
         return Leaderboard.of(protocol, [row(entry) for entry in self.entries], played, lines)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from noregret import learners, problems
 from noregret.experiments.compare.settings import Entry
+from noregret.experiments.tune_all.settings import BUDGET, RUNGS
+from noregret.learners import tuned
 from noregret.report.leaderboard import Row
 from noregret.runs.prepare import FIXED_POLICIES
 
@@ -35,10 +38,30 @@ def problem_names() -> list[str]:
     return problems.names(continuous=False)
 
 
-def remarks() -> list[str]:
-    """What was left out as a whole, and why."""
+def remarks(preset: str, names: Sequence[str]) -> list[str]:
+    """Where the constants of a preset are from, for the page.
+
+    Args:
+        preset: which rule gives the learners their constants.
+        names: the learners.
+    """
+    found = tuned.packaged()
+    searched = [name for name in names if preset in found.get(name, {})]
+    if not searched:
+        return []
+    kinds = sorted({test.problem.partition(":")[0] for rung in RUNGS for test in rung})
+    said = (
+        f"Preset {preset} has what one search found for each learner (noregret tune-all): {BUDGET} configurations each, judged "
+        f"on the same generated problems, among them smaller or other ones of the kinds {', '.join(kinds)}."
+    )
+    others = [name for name in names if name not in searched]
+    return [said, f"Constants that no search changed: {', '.join(others)}."] if others else [said]
+
+
+def left_out() -> list[str]:
+    """What is left out as a whole when nothing is said, and why."""
     left = ", ".join(problems.names(continuous=True))
-    return [f"Left out as a whole: {left}, whose states are vectors, as all but two learners are for tables."] if left else []
+    return [f"Left out as a whole: {left}, whose states are vectors, as nearly all learners are for tables."] if left else []
 
 
 def row(entry: Entry) -> Row:

@@ -1,7 +1,8 @@
 """What a leaderboard comes to: ratios to the best of each problem, mean ranks, performance profiles.
 
-The score of a run is its hard regret plus its hard violation, both summed over all episodes. The best of a problem is the least
-mean score there. A cell that was left out is never within any factor of the best, and is last in the ranking of its problem.
+The score of a run is its hard regret plus its hard violation, both summed over all episodes; on a problem that limits every
+single step, the number of unsafe steps takes the place of hard violation. The best of a problem is the least mean score there.
+A cell that was left out is never within any factor of the best, and is last in the ranking of its problem.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Analysis:
         return max(1.0, float(found.mean())) if len(found) else None
 
     def front(self, problem: str) -> list[str]:
-        """The learners that no other one beats in both hard violation and hard regret."""
+        """The learners that no other one beats in both hard regret and what counts as violation."""
         ran = [one for one in self.board.learners if self._ran(problem, one)]
         points = np.array([self._point(problem, one) for one in ran]).reshape(-1, 2)
         kept = metrics.front(points).tolist() if len(points) else []
@@ -70,7 +71,7 @@ class Analysis:
 
     def _point(self, problem: str, learner: str) -> tuple[float, float]:
         cell = self.board.cell(problem, learner)
-        return float(cell.last("hard_violation").mean), float(cell.last("hard_regret").mean)
+        return float(cell.last(cell.measure).mean), float(cell.last("hard_regret").mean)
 
     def interval(self, which: Interval, i: int) -> Interval:
         """The entry of one learner."""

@@ -29,16 +29,16 @@ from noregret.store.records import check_entries
 
 #: Of the layout of the file; other ones are refused.
 FORMAT = 1
-#: What a cell keeps of each run, and the curves that it keeps of all of them.
-SAMPLES, CURVES = (*SUMS, "late_loss"), ("hard_regret", "hard_violation")
+#: What a cell keeps of each run. It keeps mean curves of hard regret and of what :attr:`Cell.measure` names.
+SAMPLES = (*SUMS, "late_loss")
+#: What is counted too where every single step is limited.
+UNSAFE = "unsafe_steps"
 #: Points of a curve.
 POINTS = 32
 #: The share of the episodes that counts as late.
 LATE = 0.1
 #: What a learner reports that drew from a simulator.
 DRAWS = "simulator draws"
-#: What is counted where every step has a limit.
-UNSAFE = "unsafe steps"
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,14 @@ class Cell:
     notes: dict[str, float] = field(default_factory=dict)
 
     @property
+    def measure(self) -> str:
+        """What counts as violation: "hard_violation", or "unsafe_steps" on a problem that limits every single step."""
+        return UNSAFE if UNSAFE in self.samples else "hard_violation"
+
+    @property
     def score(self) -> Array:
-        """Hard regret plus hard violation of each run; empty where the cell was left out."""
-        parts = [np.array(self.samples.get(name, []), dtype=np.float64) for name in CURVES]
+        """Hard regret plus hard violation (or unsafe steps) of each run; empty where the cell was left out."""
+        parts = [np.array(self.samples.get(name, []), dtype=np.float64) for name in ("hard_regret", self.measure)]
         return np.asarray(parts[0] + parts[1])
 
     def last(self, which: str) -> Interval:
@@ -188,28 +193,15 @@ class Leaderboard(Shown):
 
     def table(self) -> Table:
         """A row for each cell, with the reason of those that were left out."""
-        columns = (
-            "problem", "learner", "ratio", "score", *(metrics.words(name) for name in SAMPLES), "seconds", DRAWS, UNSAFE,
-            "reason", "line",
-        )  # fmt: skip
-        made = []
+        wanted = ("score", *SAMPLES, UNSAFE)
+        columns = ("problem", "learner", "ratio", *map(metrics.words, wanted), "seconds", DRAWS, "reason", "line")
+        made: list[tuple[Any, ...]] = []
         for cell in self.cells:
-            if cell.samples:
-                ratio = self.analysis.ratio(cell.problem, cell.learner)
-                numbers = [None if ratio is None else short(ratio), *(cell.last(name) for name in ("score", *SAMPLES))]
-            else:
-                numbers = [None] * (2 + len(SAMPLES))
-            numbers = [_short_interval(one) if isinstance(one, Interval) else one for one in numbers]
-            row = (
-                cell.problem,
-                cell.learner,
-                *numbers,
-                cell.seconds,
-                *map(cell.notes.get, (DRAWS, UNSAFE)),
-                cell.reason,
-                cell.line,
-            )
-            made.append(row)
+            ratio = self.analysis.ratio(cell.problem, cell.learner)
+            there = {"score", *cell.samples} if cell.samples else set()
+            sums = [_short_interval(cell.last(name)) if name in there else None for name in wanted]
+            numbers = (None if ratio is None else short(ratio), *sums, cell.seconds, cell.notes.get(DRAWS))
+            made.append((cell.problem, cell.learner, *numbers, cell.reason, cell.line))
         return Table("", columns, made)
 
     def _columns(self) -> dict[str, Any]:
@@ -260,7 +252,9 @@ def _check_cell(found: Mapping[str, Any], points: int) -> None:
         raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} has a number that is not finite")
     if not samples and not curves and found["reason"]:
         return
-    if set(samples) != set(SAMPLES) or set(curves) != set(CURVES) or not samples["regret"]:
+    extra = {UNSAFE} & set(samples)
+    expected = {"hard_regret", *(extra or {"hard_violation"})}
+    if set(samples) != {*SAMPLES, *extra} or set(curves) != expected or not samples["regret"]:
         raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} lacks some numbers")
     lists = [(one, len(samples["regret"])) for one in samples.values()]
     lists += [(curve.get(end, []), points) for curve in curves.values() for end in ("mean", "low", "high")]
@@ -277,15 +271,14 @@ def _cell(one: Outcome, line: str, pick: Any) -> Cell:
     result = one.result
     if result is None:
         return Cell(one.problem, one.label, line, one.reason)
-    late = metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE)
-    ends = {name: getattr(result, name)[:, -1] for name in SUMS} | {"late_loss": late}
+    measure = "hard_violation" if result.unsafe_steps is None else UNSAFE
+    ends = {name: getattr(result, name)[:, -1] for name in dict.fromkeys((*SUMS, measure))}
+    ends["late_loss"] = metrics.late(result.episodes, result.hard_regret + getattr(result, measure), LATE)
     curves = {}
-    for name in CURVES:
+    for name in ("hard_regret", measure):
         band = drawing.cut(result.interval(name), name)
         curves[name] = {end: [short(x) for x in getattr(band, end)[pick]] for end in ("mean", "low", "high")}
     notes = {name: short(np.mean(values)) for name, values in result.notes.items()}
-    if (unsafe := getattr(result, "unsafe_steps", None)) is not None:
-        notes[UNSAFE] = short(unsafe[:, -1].mean())
     return Cell(
         one.problem, one.label, line, "", short(result.kernel_seconds / result.trials),
         {name: [short(x) for x in values] for name, values in ends.items()}, curves, notes,

@@ -14,7 +14,7 @@ from noregret.metrics import Interval, number, show
 from noregret.report import figures
 from noregret.report.leaderboard import analysis
 from noregret.report.leaderboard.analysis import TAUS, Analysis, ends, is_dark, ratio_text, shade
-from noregret.report.leaderboard.board import SAMPLES, Cell, Leaderboard, short
+from noregret.report.leaderboard.board import SAMPLES, UNSAFE, Cell, Leaderboard, short
 from noregret.report.leaderboard.pictures import NAMED, overview
 from noregret.report.page import fill
 from noregret.report.tables import write_text
@@ -62,8 +62,13 @@ def page(board: Leaderboard, title: str = "Leaderboard") -> str:
         scale=[(ratio_text(x), shade(x), is_dark(shade(x))) for x in (1.0, 2.0, 5.0, 10.0, 30.0, 100.0, analysis.DARKEST)],
         standings=_standings(found), reasons=_reasons(board), samples=("score", *SAMPLES), words=metrics.words, show=show,
         ran=[cell for cell in board.cells if cell.samples], ratio_text=ratio_text, found=found,
-        caption=analysis.CAPTION, named=min(NAMED, len(board.learners)),
+        caption=analysis.CAPTION, limited=_limited(board), named=min(NAMED, len(board.learners)),
     )  # fmt: skip
+
+
+def _limited(board: Leaderboard) -> list[str]:
+    """The problems that limit every single step."""
+    return sorted({cell.problem for cell in board.cells if cell.measure == UNSAFE})
 
 
 def _rows(found: Analysis) -> list[tuple[Any, list[dict[str, Any]]]]:
@@ -95,7 +100,7 @@ def _rows(found: Analysis) -> list[tuple[Any, list[dict[str, Any]]]]:
 def _tip(cell: Cell, ratio: float | None) -> str:
     if ratio is None:
         return f"left out: {cell.reason}"
-    sums = f"hard regret {show(cell.last('hard_regret'))}, hard violation {show(cell.last('hard_violation'))}"
+    sums = f"hard regret {show(cell.last('hard_regret'))}, {metrics.words(cell.measure)} {show(cell.last(cell.measure))}"
     return f"{number(ratio)} times the best; {sums}"
 
 
@@ -139,8 +144,8 @@ def _data(board: Leaderboard) -> dict[str, Any]:
         if ratio is not None:
             one |= {
                 "ratio": number(ratio), "curves": cell.curves, "seconds": cell.seconds, "notes": cell.notes,
-                "last": {name: _ends(cell.last(name)) for name in ("hard_regret", "hard_violation")},
-                "said": {metrics.words(name): show(cell.last(name)) for name in ("score", *SAMPLES)},
+                "last": [_ends(cell.last(name)) for name in ("hard_regret", cell.measure)], "measure": cell.measure,
+                "said": {metrics.words(name): show(cell.last(name)) for name in ("score", *cell.samples)},
             }  # fmt: skip
         cells.append(one)
     profiles = {
