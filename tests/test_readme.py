@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -39,6 +40,21 @@ def test_links_within_the_repository_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_badges_say_what_is_true() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    facts = {
+        "python": f"python: {project['project']['requires-python'].removeprefix('>=')} or later",
+        "licence": f"license: {project['project']['license']}",
+        "typed": "typed: mypy --strict" if project["tool"]["mypy"]["strict"] else "",
+    }
+    shown = re.findall(r"\(docs/assets/badge-(\w+)\.svg\)", README)
+    assert sorted(shown) == sorted(facts)
+    for name in shown:
+        picture = (ROOT / "docs" / "assets" / f"badge-{name}.svg").read_text()
+        assert f"<title>{facts[name]}</title>" in picture
+    assert (ROOT / "src" / "noregret" / "py.typed").exists()
 
 
 def test_constraints_pin_versions_and_name_no_index() -> None:
