@@ -68,3 +68,11 @@ def test_an_agent(tmp_path: Path) -> None:
     part, _, meta_part = PARTS["An agent: `.npz`"].partition("| entry of `meta`")
     assert set(fields(part)) == written | {"actions", "seal", "state.…"}
     assert set(fields(meta_part)) == meta.keys() == {"format", *files.META, *files.ADDED}
+
+
+def test_the_page_about_promises_names_tests_that_are_there() -> None:
+    root = Path(__file__).parents[2]
+    for page in ("promises", "oracle"):
+        named = re.findall(r"`(?:tests/)?([\w/]+\.py|\w+/)`", (root / "docs" / "how" / f"{page}.md").read_text())
+        assert len(named) > 4
+        assert [name for name in named if not (root / "tests" / name).exists()] == []

@@ -8,5 +8,5 @@ from tools.docsite import films, learners, notebooks, outside, problems, referen
 from tools.docsite.site import Page, Site
 
 ALL: tuple[Callable[[Site], Iterator[Page]], ...] = (
-    outside.pages, notebooks.pages, learners.pages, problems.pages, films.pages, reference.pages,
+    outside.pages, learners.pages, notebooks.pages, problems.pages, films.pages, reference.pages,
 )  # fmt: skip

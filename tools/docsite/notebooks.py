@@ -13,11 +13,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from tools.docsite.site import Page, Site
+from tools.docsite.site import Files, Page, Site
 
 #: Seconds that one cell may take.
 PATIENCE = 300
@@ -26,20 +27,26 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def pages(site: Site) -> Iterator[Page]:
-    """A page, its pictures and its .ipynb for each notebook."""
-    for path in sorted((site.root / "docs").rglob("*.py")):
-        place = path.relative_to(site.root / "docs").with_suffix("").as_posix()
-        yield from _one(site, path, place)
+    """A page, its pictures and its .ipynb for each notebook; as many are run at once as there are cores."""
+    places = {
+        path.relative_to(site.root / "docs").with_suffix("").as_posix(): path for path in (site.root / "docs").rglob("*.py")
+    }
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = {place: pool.submit(_run, site, path, place) for place, path in sorted(places.items())}
+    for place, path in sorted(places.items()):
+        yield from _one(path, place, done[place].result())
 
 
-def _one(site: Site, path: Path, place: str) -> Iterator[Page]:
+def _run(site: Site, path: Path, place: str) -> Files | None:
+    inputs = {"source": path.read_text(), "maker": Path(__file__).read_text()}
+    store = site.shelf / "store"
+    return site.kept(f"notebooks/{place}", inputs, lambda folder: execute(path, folder, store), compute=site.wanted(place))
+
+
+def _one(path: Path, place: str, kept: Files | None) -> Iterator[Page]:
     import jupytext
 
     source = path.read_text()
-    inputs = {"source": source, "maker": Path(__file__).read_text()}
-    kept = site.kept(
-        f"notebooks/{place}", inputs, lambda folder: execute(path, folder, site.shelf / "store"), compute=site.wanted(place)
-    )
     notebook = jupytext.reads(source, fmt="py:percent") if kept is None else json.loads(kept["notebook.ipynb"])
     text, pictures = to_markdown(notebook, place)
     yield Page(f"{place}.md", text)
@@ -73,6 +80,7 @@ def execute(path: Path, folder: Path, store: Path) -> None:
     settings = {"kernel_name": "python3", "timeout": PATIENCE, "record_timing": False, "coalesce_streams": True}
     client = NotebookClient(notebook, resources=where, **settings)
     client.extra_arguments = ["--log-level=ERROR"]
+    store.mkdir(parents=True, exist_ok=True)
     own = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "COLUMNS": "100", "NOREGRET_DOCS_STORE": str(store)}
     client.execute(env=os.environ | own)
     for number, cell in enumerate(notebook.cells):
