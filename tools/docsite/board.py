@@ -14,11 +14,8 @@ from tools.docsite import runs
 from tools.docsite.site import Page, Site
 from tools.docsite.text import figure, number, table
 
-#: What the leaderboard's columns are called on a page; others are left out. See the page about the leaderboard.
-COLUMNS = {
-    "learner": "learner", "problem": "problem", "preset": "preset", "hard_regret": "hard regret",
-    "hard_violation": "hard violation", "late_loss": "late loss",
-}  # fmt: skip
+#: Columns of the leaderboard that a page shows, as far as they are there.
+COLUMNS = ("problem", "learner", "ratio", "score", "hard regret", "hard violation", "unsafe steps", "seconds", "reason")
 
 
 def of_problem(site: Site, name: str) -> tuple[str, list[Page]]:
@@ -48,18 +45,20 @@ def of_learner(site: Site, name: str) -> str:
 
 
 def _leaderboard(site: Site, by: str, name: str, other: str, folder: str) -> str:
+    """The rows of ``docs/leaderboard.csv`` about one problem or one learner, the best first; nothing where there are none."""
     path = site.root / "docs" / "leaderboard.csv"
     if not path.is_file():
         return ""
     with path.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row.get(by) == name]
-    shown = [column for column in COLUMNS if rows and column in rows[0] and column != by]
-    if not shown or other not in shown:
+        rows = [row for row in csv.DictReader(file) if (row.get(by) or "").partition(":")[0] == name and row.get(other)]
+    rows.sort(key=lambda row: float(row.get("ratio") or "inf"))
+    shown = [column for column in COLUMNS if column != by and any(row.get(column) for row in rows)]
+    if not rows:
         return ""
-    known = set(nr.learners.names()) | set(nr.problems.names())
+    known = {*nr.learners.names(), *nr.problems.names()}
 
     def cell(row: Mapping[str, str], column: str) -> str:
-        value = row[column]
+        value = row.get(column) or ""
         if column == other:
             plain = value.partition(":")[0]
             return f"[{value}]({folder}/{plain}.md)" if plain in known else value
@@ -69,7 +68,7 @@ def _leaderboard(site: Site, by: str, name: str, other: str, folder: str) -> str
             return value
 
     said = "From the leaderboard" + (", [which says how it is measured](../../leaderboard.md)" if _page(site) else "")
-    return f"{said}:\n\n" + table([COLUMNS[column] for column in shown], [[cell(row, c) for c in shown] for row in rows])
+    return f"{said}:\n\n" + table(shown, [[cell(row, column) for column in shown] for row in rows])
 
 
 def _page(site: Site) -> bool:
@@ -87,7 +86,7 @@ def _draw(site: Site, name: str, folder: Path) -> None:
     from tools.docsite.problems import save
 
     found = runs.results(site, name, nr.learners.names())
-    rows = []
+    rows: list[Any] = []
     for learner, each in found.items():
         sums = (float(getattr(each, which)[:, -1].mean()) for which in ("regret", "hard_regret", "hard_violation"))
         rows.append((learner, *sums, late_loss(each)))

@@ -30,7 +30,10 @@ def pages(site: Site) -> Iterator[Page]:
 
 
 def _writer(make: Callable[[], list[dict[str, Any]]]) -> Callable[[Path], None]:
-    return lambda folder: (folder / "films.json").write_text(json.dumps(make())) and None
+    def write(folder: Path) -> None:
+        (folder / "films.json").write_text(json.dumps(make()))
+
+    return write
 
 
 def _film(title: str, kind: str, data: Any) -> str:

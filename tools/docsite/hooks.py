@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import logging
-import re
 import sys
 import time
 from pathlib import Path
@@ -74,8 +73,7 @@ def _expand(entry: Any, pages: list[str], named: set[str]) -> Any:
         return flat
     if "*" not in entry:
         return [entry] if entry in pages else _missing(entry)
-    folder = re.escape(entry.rpartition("/")[0])
-    return [uri for uri in pages if uri not in named and fnmatch.fnmatch(uri, entry) and re.fullmatch(rf"{folder}/[^/]+", uri)]
+    return [uri for uri in pages if uri not in named and fnmatch.fnmatch(uri, entry) and uri.count("/") == entry.count("/")]
 
 
 def _missing(entry: str) -> list[str]:

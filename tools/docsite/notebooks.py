@@ -77,7 +77,7 @@ def execute(path: Path, folder: Path, store: Path) -> None:
     work.mkdir()
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     where = {"metadata": {"path": str(work)}}
-    settings = {"kernel_name": "python3", "timeout": PATIENCE, "record_timing": False, "coalesce_streams": True}
+    settings: dict[str, Any] = {"kernel_name": "python3", "timeout": PATIENCE, "record_timing": False, "coalesce_streams": True}
     client = NotebookClient(notebook, resources=where, **settings)
     client.extra_arguments = ["--log-level=ERROR"]
     store.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def execute(path: Path, folder: Path, store: Path) -> None:
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
     shutil.rmtree(work)
-    (folder / "notebook.ipynb").write_text(nbformat.writes(notebook, version=4))
+    (folder / "notebook.ipynb").write_text(nbformat.writes(notebook, version=4))  # type: ignore[no-untyped-call]
 
 
 def to_markdown(notebook: Any, place: str) -> tuple[str, dict[str, bytes]]:

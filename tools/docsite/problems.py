@@ -210,7 +210,7 @@ def _thresholds(problem: Any, best: Any, i: int) -> Curve:
     b = float(problem.b[i])
     low, high = nr.oracle.reachable(problem)[i] if finite else (b - 1.5 * best.slater_gap, b + best.slater_gap)
     size = problem.horizon * problem.n_states * problem.n_actions if finite else LARGE + 1
-    sense = problem.senses[i] if finite else ">="
+    sense: Any = problem.senses[i] if finite else ">="
     points = []
     for threshold in np.linspace(low, high, POINTS if size <= LARGE else FEWER):
         moved = problem.b.copy()

@@ -57,7 +57,7 @@ def result(store: Path, problem: str, learner: str) -> Any:
     """
     import noregret as nr
 
-    options = {"episodes": EPISODES, "trials": TRIALS, "record_every": EVERY, "progress": False, "threads": 1}
+    options: dict[str, Any] = {"episodes": EPISODES, "trials": TRIALS, "record_every": EVERY, "progress": False, "threads": 1}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

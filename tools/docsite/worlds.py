@@ -105,7 +105,7 @@ def draw_line(name: str, problem: Any) -> Any:
         for x in range(S):
             colour = "#fff3e0" if x == here else "#e0f2f1"
             ax.text(x, 0, str(x), ha="center", va="center", bbox={"boxstyle": "square,pad=0.45", "fc": colour, "ec": "#607d8b"})
-        for x in np.flatnonzero(problem.P[0, here, action] > 1e-9):
+        for x in np.flatnonzero(problem.P[0, here, action] > 1e-9).tolist():
             chance, bend = problem.P[0, here, action, x], -0.45 if x < here else 0.45
             if x == here:
                 ax.text(here, -0.62, f"stays: {chance:.2g}", ha="center", va="center", fontsize=9, color="#bf360c")
