@@ -51,12 +51,18 @@ def _one(site: Site, name: str) -> Iterator[Page]:
     learner = nr.learners.get(name)
     inputs = {"by": Path(__file__).read_text(), "runs": Path(runs.__file__).read_text()}
     kept = site.kept(f"learners/{name}", inputs, lambda to: _draw(site, name, to), compute=site.wanted(name))
-    parts = [f"# {name}", learner.summary[0].upper() + learner.summary[1:] + ".", _run(name, learner), _facts(learner)]
+    options = json.loads(kept["options.json"]) if kept else {"problem": EXAMPLE}
+    parts = [
+        f"# {name}",
+        learner.summary[0].upper() + learner.summary[1:] + ".",
+        _run(name, options["problem"]),
+        _facts(learner),
+    ]
     module = sys.modules[learner.__module__]
     parts.append(f"## The mathematics\n\n{docstring(module.__doc__ or '', module.__name__)}")
     if kept:
         yield Page(f"gallery/learners/{name}-curves.svg", kept["curves.svg"])
-        parts += [_options(learner, json.loads(kept["options.json"])), _curves(name, json.loads(kept["refused.json"]))]
+        parts += [_options(learner, options), _curves(name, json.loads(kept["refused.json"]))]
     measured = board.of_learner(site, name)
     if measured:
         parts.append(f"## On the leaderboard\n\n{measured}")
@@ -64,9 +70,9 @@ def _one(site: Site, name: str) -> Iterator[Page]:
     yield Page(f"gallery/learners/{name}.md", "\n\n".join(filter(None, parts)) + "\n")
 
 
-def _run(name: str, learner: Any) -> str:
+def _run(name: str, problem: str) -> str:
     given = "".join(f', {key}="{value}"' for key, value in runs.told(name).items())
-    return f'```python\nresult = nr.run("{EXAMPLE}", "{name}", episodes=10_000{given})\n```'
+    return f'```python\nresult = nr.run("{problem}", "{name}", episodes=10_000{given})\n```'
 
 
 def _facts(learner: Any) -> str:
@@ -88,12 +94,12 @@ def _facts(learner: Any) -> str:
 
 def _options(learner: Any, options: dict[str, Any]) -> str:
     """The constants of each preset, and where each comes from."""
+    world = options["problem"]
     if not any(options["presets"].values()):
         return ""
     parts = [
-        "## Options\n\nThe numbers that each preset uses on "
-        f"[{EXAMPLE}](../problems/{EXAMPLE}.md) with {runs.EPISODES:,} episodes, and where each comes from. `theory` is the "
-        "printed form. Every name can be given to `nr.run` in place of the preset's number."
+        f"## Options\n\nThe numbers that each preset uses on [{world}](../problems/{world}.md) with {runs.EPISODES:,} episodes, and "
+        "where each comes from. `theory` is the printed form. Every name can be given to `nr.run`, in place of the preset's number."
     ]
     for preset, rows in options["presets"].items():
         if isinstance(rows, str):
@@ -131,41 +137,56 @@ def _lines(module: Any) -> str:
 
 def _cite(name: str, text: str) -> str:
     found = re.search(r"^References:\n((?:    .*\n?)+)", text, re.MULTILINE)
-    papers = "\n".join(f"- {line.strip()}" for line in re.split(r"\n(?=    \S)", found[1].rstrip())) if found else ""
+    if found is None:
+        return ""
+    papers = "\n".join(f"- {line.strip()}" for line in re.split(r"\n(?=    \S)", found[1].rstrip()))
     said = "Cite the paper that the learner is from"
     return f"## How to cite it\n\n{said}, and noregret if its numbers came from here (`CITATION.cff`).\n\n{papers}"
 
 
+def _make(name: str, world: str, preset: str, gap: float) -> Any:
+    """A learner of a problem, with all that it must be told."""
+    learner, problem = nr.learners.get(name), runs.problem(world)
+    needs = (*learner.told, *(["safe_policy"] if preset in ("safe", "cautious") else []))
+    given = {"safe_policy": nr.oracle.safest(problem), "reward": problem.r, "utilities": problem.g}
+    told = {key: value for key, value in given.items() if key in needs}
+    return nr.learners.make(name, problem.spec, episodes=runs.EPISODES, preset=preset, slater_gap=gap, **told)
+
+
+def _example(name: str) -> str:
+    """The problem whose numbers the tables of options show: the usual one, or the first that the learner takes."""
+    for world in (EXAMPLE, *runs.small()):
+        try:
+            _make(name, world, nr.learners.get(name).presets[-1], 1.0)
+            return world
+        except nr.NoRegretError:
+            continue
+    return EXAMPLE
+
+
 def _draw(site: Site, name: str, folder: Path) -> None:
-    learner, problem = nr.learners.get(name), runs.problem(EXAMPLE)
-    gap = float(nr.solve(problem).slater_gap)
+    world = _example(name)
+    gap = float(nr.solve(runs.problem(world)).slater_gap)
     presets: dict[str, Any] = {}
     named: set[str] = set()
-    given = {"safe_policy": nr.oracle.safest(problem), "reward": problem.r, "utilities": problem.g}
-    for preset in learner.presets:
+    for preset in nr.learners.get(name).presets:
         try:
-            needed = {
-                key: value
-                for key, value in given.items()
-                if key in learner.parameters and (key in learner.told or preset == "safe" or preset == "cautious")
-            }
-            made = nr.learners.make(name, problem.spec, episodes=runs.EPISODES, preset=preset, slater_gap=gap, **needed)
+            made = _make(name, world, preset, gap)
         except nr.NoRegretError as error:
             presets[preset] = str(error)
             continue
-        rows = [(f"`{key}`", _value(value), made.explain.get(key, "")) for key, value in made.constants.items()]
-        presets[preset] = rows
+        presets[preset] = [(f"`{key}`", _value(value), made.explain.get(key, "")) for key, value in made.constants.items()]
         named |= made.constants.keys()
-    (folder / "options.json").write_text(json.dumps({"presets": presets, "named": sorted(named)}))
+    (folder / "options.json").write_text(json.dumps({"problem": world, "presets": presets, "named": sorted(named)}))
     refused: dict[str, str] = {}
     drawn, axes = drawing.new(1, 2, 9.0, 3.8)
-    for place, world in enumerate(runs.small()):
-        result = runs.result(site.shelf / "store", world, name)
+    for place, played in enumerate(runs.small()):
+        result = runs.result(site.shelf / "store", played, name)
         if isinstance(result, str):
-            refused[world] = result
+            refused[played] = result
             continue
         for ax, which in zip(axes[0], ("hard_regret", "hard_violation"), strict=True):
-            ax.plot(result.episodes, getattr(result, which).mean(axis=0), color=drawing.COLOURS[place], label=world, lw=1.4)
+            ax.plot(result.episodes, getattr(result, which).mean(axis=0), color=drawing.COLOURS[place], label=played, lw=1.4)
     for ax, which in zip(axes[0], ("hard_regret", "hard_violation"), strict=True):
         drawing.label(ax, which.replace("_", " ").capitalize(), "sum over episodes")
         ax.set(xscale="log", yscale="symlog", ylim=(0, None))

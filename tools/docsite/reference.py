@@ -24,7 +24,7 @@ _FIRST = """# Reference
 - [Symbols](../symbols.md): the paper's letters, the names in the code, their shapes.
 - [The command line](command-line.md), from its own help.
 - [Formats](formats.md): every file that noregret writes, field by field.
-- [Departures from the paper, and the 27 places where it is silent or disagrees with itself](../algorithm1.md).
+- [The paper](paper.md): departures from it, and the 27 places where it is silent or disagrees with itself.
 - [The changelog](../changelog.md).
 
 ## The names of `import noregret as nr`
