@@ -36,8 +36,8 @@ agent.learn(200, progress_bar=False)
 print(agent.summary())
 
 # %% [markdown]
-# The summary is over the last 100 episodes. Nobody told the agent where the flag is, how fast the car can be, or which
-# features of its state matter: it found ranges, features and the price of a push from its own 200 episodes.
+# The last line is the mean over the last 100 episodes. Nobody told the agent where the flag is, how fast the car can be, or
+# which features of its state matter: it found ranges, features and the price of a push from its own 200 episodes.
 #
 # ## What it learned, and when
 
@@ -102,4 +102,4 @@ for name, one in (("at most 90", agent), ("no limit", free)):
 # | no Python | `noregret learn MountainCar-v0 --limit 90 --cost "action != 1"` |
 #
 # [Environments, features, continuous states](../continuous.md) says all of it, and [real worlds](../real-worlds.md) what
-# was measured on ten of them, with PPO beside.
+# was measured on several of them, with PPO beside.

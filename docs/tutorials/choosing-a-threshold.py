@@ -89,8 +89,8 @@ for b in (1.0, 4.0, 4.3, 4.45, 4.49):
 #   0.2 / 0.85 = 0.235, whatever b is, up to about 4.08.
 # - **The last single jobs.** Now cheap steps are left over only where one job waits. Sending it finishes 0.45 of a unit, so
 #   a unit costs 0.2 / 0.45 = 0.444, up to about 4.38.
-# - **The expensive part.** To have more, one has to send at the expensive steps as well, for what would otherwise fail now
-#   and then. The price rises to many times what it was. At the right end of the figure it is above 300.
+# - **The expensive part.** To finish more, one has to send at the expensive steps as well, because the machine may fail
+#   later. The price rises to many times what it was. At the right end of the figure it is above 300.
 #
 # ## Move it yourself
 #
@@ -131,8 +131,7 @@ HTML(
 # %% [markdown]
 # Things to try:
 #
-# - Begin at the left. The policy sends now and then, at cheap steps only; it does not matter which, because each costs the
-#   same.
+# - Begin at the left. The policy sends now and then, at cheap steps only. Any of them will do, because each costs the same.
 # - Move to 4.08 and slowly on. First the single jobs are sent, then the expensive steps in the middle fill up.
 # - At the far right nearly every cell is full: it sends whatever there is, also where that is expensive.
 #

@@ -180,7 +180,7 @@ plt.show()
 # 1. **The best allowed policy lies on the dashed line.** The constraint *binds*: being readier than asked would cost
 #    earnings.
 # 2. **The best policy is not one of the 512.** It lies on the edge between two of them, so it has to toss a coin. This is
-#    the great difference to a problem without a constraint, where some policy without a coin is always best.
+#    the great difference from a problem without a constraint, where some policy without a coin is always best.
 # 3. **The edge has a slope.** Moving the dashed line a little to the right lowers the best earnings by the slope. This
 #    slope is the *price* of the constraint. It is also called the *dual*.
 #
@@ -200,7 +200,8 @@ for h in range(H):
 # battery the robot works with the probability shown, and charges otherwise. Everything else is certain.
 #
 # The last number that `nr.solve` gives is the *Slater gap*: by how much the readiest policy exceeds the threshold. It says
-# how much room there is. Here a robot that never works is ready for 3 of 3, so the gap is 3 − 2.4.
+# how much room there is. Here a robot that always charges keeps its battery full and is ready for 3 of 3, so the gap is 3 −
+# 2.4.
 
 # %%
 print(f"best value       {best.value:.4f}")
@@ -212,8 +213,9 @@ print(f"Slater gap       {best.slater_gap:.4f}")
 #
 # So far all probabilities were known. A *learner* does not know them, nor the reward, nor the utility. It is told the
 # number of states, actions and steps, and the threshold. Then it plays shift after shift and sees what happens. It will
-# earn less than the best policy at first, and it will not be ready enough at first. How much it lost on the way has a name:
-# *regret* and *violation*. They are [the next tutorial](regret-and-violation.md).
+# earn less than the best policy at first, and it will not be ready enough at first. What it lost on the way has two names,
+# one for the reward and one for the utility: *regret* and *violation*. They are [the next
+# tutorial](regret-and-violation.md).
 #
 # **In one sentence:** a constrained MDP asks for the policy with the largest expected reward among those whose expected
 # utility reaches a threshold.

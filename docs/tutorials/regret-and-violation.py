@@ -58,7 +58,7 @@ for k in range(K):
 #
 # Each dot is an episode. The line is the best that is allowed. The **regret** is what lies between the dots and the line,
 # added up over all episodes: the reward that was lost because the learner did not know the world. The **violation** is the
-# same for the utility: what is missing to the threshold.
+# same for the utility: by how much it fell short of the threshold.
 
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
@@ -116,8 +116,8 @@ for ax, gap, colour, name in ((axes[0], lost, "#0072B2", "regret"), (axes[1], mi
 plt.show()
 
 # %% [markdown]
-# The soft violation of this run falls back: the learner was readier than asked later on, and that paid for the beginning.
-# Its hard violation can only grow. A learner is good when both hard curves flatten.
+# The soft violation of this run falls back to 0: the learner was readier than asked later on, and that paid for the
+# beginning. Its hard violation can only grow. A learner is good when both hard curves flatten.
 #
 # ## The same in one line
 #
@@ -153,12 +153,12 @@ for name, one in ways.items():
 
 # %% [markdown]
 # - `simple` has a **negative regret**. It is no miracle: its violation is large, and whoever ignores the threshold can earn
-#   more. Regret without violation says nothing.
-# - `cautious` **never violates**, in no episode. It is told one policy that is safe for certain, and moves away from it
-#   only as far as it can vouch for. It pays for this with more regret.
+#   more. Regret says nothing without the violation beside it.
+# - `cautious` **violates in no episode** of these runs. It is told one policy that is safe for certain, and moves away from
+#   it only as far as it can vouch for. It pays for this with more regret.
 # - `practical` is between them: its violation is paid back, its hard violation is small.
-# - `uniform` charges every other time, so it is always ready enough here. It has no violation and a very large regret.
-#   Violation without regret says nothing either.
+# - `uniform` charges every other time, so it is always ready enough here. It has no violation and a very large regret. The
+#   violation says nothing without the regret either.
 # - `optimal` has 0 everywhere. This is how we know that the ruler is straight.
 #
 # ## How fast should it grow?
@@ -181,8 +181,8 @@ ax.legend(frameon=False)
 plt.show()
 
 # %% [markdown]
-# **What to remember.** Regret and violation are sums over episodes of what is missing to the best allowed reward and to the
-# threshold. Soft sums forgive, hard sums do not. In noregret they are never estimates: every policy that was played is
-# evaluated exactly.
+# **What to remember.** Regret and violation are sums over episodes: of the reward that is missing, compared with the best
+# allowed policy, and of the utility that is missing, compared with the threshold. Soft sums forgive, hard sums do not. In
+# noregret they are never estimates: every policy that was played is evaluated exactly.
 #
 # Next: [Algorithm 1 by hand](algorithm-1-by-hand.md), every line with its numbers.

@@ -86,8 +86,8 @@ plt.show()
 # 1. **At first the dual variable is 0**, so the learner looks at the reward alone. It waits, earns more than the best
 #    allowed policy (its regret is negative), and violates.
 # 2. **The price rises** until the learner sends jobs. The violation reaches its peak and turns round.
-# 3. **Later the learner finishes a little more than asked**, because the preset asks for b + ζ. It pays back what was
-#    missing, and its regret grows slowly.
+# 3. **Later the learner finishes a little more than asked**, because the preset asks for a little more than b: for b + ζ,
+#    with ζ = 0.1. It pays back what was missing, and its regret grows slowly.
 #
 # This is the picture that the paper describes: small regret, and a violation that comes back. What the printed page says
 # about each agreement and difference is in `results/paper/page.md` after `make paper`.
@@ -95,9 +95,9 @@ plt.show()
 # ## The two constants that the paper does not report
 #
 # The *bonus* β says how much an action is worth trying, and the *ridge* λ how much an estimate is drawn to 0 while there
-# are few data. The paper gives neither number for its experiment. We chose β = 1 and λ = (β/H)² = 0.01. Was that a lucky
-# choice? Move the sliders. Each pair is a run of 200,000 episodes (one trial), played when this page was built. Grey lines
-# are all the other pairs.
+# are few data. The paper gives neither number for its experiment. We chose β = 1 and λ = (β/H)² = 0.01. Does it matter?
+# Move the sliders. Each pair is a run of 200,000 episodes (one trial), played when this page was built. Grey lines are all
+# the other pairs.
 
 # %% tags=["hide-input"]
 betas, lams = [0.03, 0.1, 0.3, 1.0, 3.0], [0.0001, 0.001, 0.01, 0.1, 1.0]

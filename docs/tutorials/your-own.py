@@ -47,8 +47,9 @@ print(f"wet hours of the best policy: {H - best.V_g[0]:.3f}")
 # the b = 7 above. And `share="all"` says that the laws do not change from hour to hour, so that learners may learn all
 # hours together.
 #
-# `check_problem` looks for mistakes: probabilities that do not add up, a constraint that nobody can meet or that everybody
-# meets, a file that does not read back as it was written.
+# `TabularCMDP` itself refuses arrays that cannot be right, such as probabilities that do not add up. `check_problem` looks
+# at the rest: that some policy meets the constraint with room, that the optimum is worth what it claims to be, that the
+# same seed gives the same bits.
 
 # %%
 from noregret.testing import check_problem
@@ -66,9 +67,9 @@ print(result)
 # %% [markdown]
 # ## A learner: Q-learning with a price
 #
-# Many people's first idea is: take Q-learning, subtract a price for the constraint, and move the price by what is missing.
-# Is that good? Write it down and measure it. A learner has a *state* (a `NamedTuple` of arrays) and two functions: `plan`
-# fills the policy, `update` takes in an episode. Both are plain Python that Numba compiles.
+# Many people's first idea is: take Q-learning, add a price times the utility to the reward, and move the price by what is
+# missing. Is that good? Write it down and measure it. A learner has a *state* (a `NamedTuple` of arrays) and two functions:
+# `plan` fills the policy, `update` takes in an episode. Both are plain Python that Numba compiles.
 
 # %%
 from typing import NamedTuple
@@ -168,8 +169,9 @@ rivals.plot()
 plt.show()
 
 # %% [markdown]
-# So the first idea learns, but it keeps exploring for ever and its price swings, so both hard curves go on growing. With
-# less exploration it loses less. Now you can change a line and measure again: that is what the library is for.
+# So the first idea learns. But it keeps exploring for ever, and its regret grows in a straight line. With less exploration
+# it loses less. Its price swings, too: compare the hard violations in the table. Now you can change a line and measure
+# again: that is what the library is for.
 #
 # A learner in a file or a package of its own is known on the command line too: `noregret run job-scheduling -l priced-q
 # --import my_learners.py`.
