@@ -213,7 +213,7 @@ class Store:
             (self.folder / ".failed" / f"{id}.json").unlink(missing_ok=True)
 
     def clean(self) -> None:
-        """Forget what kills left behind: of runs that were finished all, of others what was being written.
+        """Forget what killed processes left: everything of runs that are finished, half-written files of the others.
 
         Files and folders whose names are not those of runs belong to somebody else and stay.
         """
