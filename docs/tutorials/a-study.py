@@ -48,7 +48,7 @@ grid = { bonus_scale = [0.1, 0.3, 1.0, 3.0, 10.0] }    # times the bonus of the 
 [[learners]]
 name = "optcmdp-bonus"
 """
-Path("study.toml").write_text(study)
+size = Path("study.toml").write_text(study)
 
 # %% [markdown]
 # Before anything is played, every problem is built and every learner is made once. A mistake is found now, with the line
@@ -119,9 +119,9 @@ plt.show()
 # The table draws itself. Runs that differ only in their seed become one line with its band.
 
 # %%
-small = nr.load_runs("runs")
-kept = [run for run in small.runs if run.key.problem == "random"]
-type(small)(kept).plot()
+from noregret.store import RunTable
+
+RunTable(run for run in table.runs if run.key.problem == "random").plot()
 plt.show()
 
 # %% [markdown]
