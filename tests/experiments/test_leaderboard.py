@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 import noregret as nr
 from noregret import learners
 from noregret.cli import app
-from noregret.experiments import leaderboard as experiment
 from noregret.experiments.compare.settings import Entry
-from noregret.experiments.leaderboard import Contest, settings
+from noregret.experiments.leaderboard import Contest, pilots, settings
 from noregret.report.leaderboard import Leaderboard
 from noregret.runs import Ask, How
 from noregret.sweeps import estimate
@@ -34,7 +33,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_the_command_plays_and_writes(played: tuple[Path, str]) -> None:
     out, printed = played
     files = {f"leaderboard.{kind}" for kind in ("json", "csv", "html", "png", "svg")}
-    assert {path.name for path in out.iterdir()} == {*files, "runs"}
+    assert {path.name for path in out.iterdir()} == {*files, "runs", "pilots.json"}
     board = Leaderboard.read(out / "leaderboard.json")
     assert board.problems == ["random:S=3,A=2,H=2", "random:S=3,A=2,H=2,m=2"] and len(board.cells) == 6
     assert "stated for 1" in board.cell("random:S=3,A=2,H=2,m=2", "lsvi-bisection").reason
@@ -74,10 +73,23 @@ def test_what_is_finished_is_not_played_again(played: tuple[Path, str]) -> None:
 def test_cells_that_take_too_long_are_left_out_with_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [Entry.read("uniform"), Entry.read("lsvi-ucb")]
     contest = Contest(["random:S=3,A=2,H=2"], entries, 20, 2, 0, "practical", 60.0)
-    monkeypatch.setattr(experiment, "seconds_of_run", lambda key, most: 61.0 if key.learner == "lsvi-ucb" else 59.0)
+    monkeypatch.setattr(pilots, "seconds_of_run", lambda key, most: 61.0 if key.learner == "lsvi-ucb" else 59.0)
     board = contest.board(contest.play(How(progress=False)))
     assert [cell.reason for cell in board.cells] == ["", "a run would take about 61 s, more than 60 s"]
     assert board.analysis.rank.mean.tolist() == [1.0, 2.0]
+
+
+def test_pilots_are_kept_and_played_again_only_where_they_do_not_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[float] = []
+    monkeypatch.setattr(pilots, "seconds_of_run", lambda key, most: played.append(most) or 20.0)
+    key = Ask("random:S=3,A=2,H=2", "uniform", 10).keys()[0]
+    assert pilots.Pilots(tmp_path).known(key) is None and not pilots.Pilots(tmp_path).enough(key, 5.0)
+    assert pilots.Pilots(tmp_path).play(key, 5.0) == 20.0 and played == [5.0]
+    again = pilots.Pilots(tmp_path)
+    assert again.known(key) == 20.0 and again.enough(key, 5.0) and again.enough(key, 600.0)
+    assert not again.enough(key, 30.0), "it was played for another limit, and 20 is near 30"
+    (tmp_path / "pilots.json").write_text("[1")
+    assert pilots.Pilots(tmp_path).known(key) is None and pilots.Pilots(None).known(key) is None
 
 
 def test_nothing_that_ran_is_an_error(tmp_path: Path) -> None:
@@ -116,6 +128,7 @@ def paced(monkeypatch: pytest.MonkeyPatch, pace) -> list[int]:
             yield k
 
     trial.blocks = blocks
+    monkeypatch.setattr(estimate, "own_time", lambda: trial.seconds)
     monkeypatch.setattr(estimate, "prepared", lambda key: SimpleNamespace(start=lambda own: trial))
     return seen
 

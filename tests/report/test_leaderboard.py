@@ -49,7 +49,7 @@ def test_where_every_step_is_limited_unsafe_steps_count_in_place_of_violation() 
     protocol = a_board().protocol
     outcomes = [Outcome("p", "opdop", None, calm), Outcome("q", "opdop", None, limited)]
     lines = {("p", "opdop"): "", ("q", "opdop"): ""}
-    board = Leaderboard.of(protocol, [Row("opdop", [], "", [])], outcomes, lines)
+    board = Leaderboard.of(protocol, [Row("opdop", [], "", [])], outcomes, lines, {("q", "opdop"): 7.0})
     one, other = board.cells
     assert (one.measure, other.measure) == ("hard_violation", "unsafe_steps")
     np.testing.assert_allclose(one.score, (calm.hard_regret + calm.hard_violation)[:, -1], rtol=1e-5)
@@ -57,7 +57,7 @@ def test_where_every_step_is_limited_unsafe_steps_count_in_place_of_violation() 
     assert other.curves["unsafe_steps"]["mean"][-1] == 40.0 and "hard_violation" not in other.curves
     rows = list(csv.DictReader(io.StringIO(board.table().csv())))
     assert [row["unsafe steps"] for row in rows] == ["", "40.0"]
-    assert page._limited(board) == ["q"]
+    assert page._limited(board) == ["q"] and (one.seconds, other.seconds) == (1.0, 7.0)
 
 
 def test_profiles_by_hand() -> None:

@@ -17,6 +17,10 @@ UNCLEAR = 3.0
 RECORD, UNIT = 4096, 4096
 
 
+#: The time that this thread was at work.
+own_time = time.thread_time
+
+
 @dataclass(frozen=True)
 class Estimate:
     """``seconds`` of wall time with so many workers, ``bytes`` on the disk, for the runs that are not there yet."""
@@ -74,13 +78,13 @@ def seconds_of_run(key: RunKey, most: float) -> float:
         most: the time that matters; near it the estimate takes longer, up to a quarter of it.
 
     Returns:
-        Seconds, compilation aside; exact where the run was played to its end.
+        Seconds of one core, compilation aside; what else the machine does is not counted.
     """
     trial = prepared(key).start(replace(key, trial=0))
     trial.compile()
-    marks, guess = [(0, 0.0)], 0.0
+    begin, marks, guess = own_time(), [(0, 0.0)], 0.0
     for k in trial.blocks():
-        now = trial.seconds
+        now = own_time() - begin
         marks.append((k, now))
         past, then = next(mark for mark in reversed(marks) if mark[1] <= now / 2)
         guess = now + (key.episodes - k) * (now - then) / max(k - past, 1)

@@ -14,6 +14,7 @@ from noregret._system.progress import Progress
 from noregret.errors import NoRegretError
 from noregret.experiments.compare import Grid, run_grid
 from noregret.experiments.compare.settings import STOPPED, Entry
+from noregret.experiments.leaderboard.pilots import Pilots
 from noregret.experiments.leaderboard.settings import (
     EPISODES,
     MOST,
@@ -31,7 +32,6 @@ from noregret.runs import How
 from noregret.runs.provenance import provenance
 from noregret.runs.runner import kept_in
 from noregret.store import MemoryStore, Store
-from noregret.sweeps.estimate import seconds_of_run
 
 
 def leaderboard(
@@ -105,13 +105,14 @@ class Contest:
         self.everything, self.most = problems is None, most
         self.grid = Grid(problem_names() if problems is None else problems, self.entries, episodes, trials, seed, preset)
         self.protocol = (episodes, trials, seed, preset, float(most))
+        self.pilots = Pilots(None)
 
     def play(
         self, how: How, tell: Callable[[Outcome], None] = lambda one: None, say: Callable[[str], None] = lambda line: None
     ) -> Comparison:
         """Leave out the cells that would take too long, and play the others.
 
-        A cell of which a run is finished is not left out, so what was begun is ended.
+        A cell of which a run is finished is not left out, so what was begun is ended. Pilots are kept beside the runs.
 
         Args:
             how: where the runs are played and kept.
@@ -119,14 +120,17 @@ class Contest:
             say: a function that is called with a line before each cell whose time is estimated.
         """
         store = MemoryStore() if how.out is None else Store(how.out)
+        self.pilots = Pilots(None if how.out is None else how.out.parent)
         for i, (keys, (problem, entry)) in enumerate(zip(self.grid.keys, self.grid.cells, strict=True)):
             if self.grid.reasons[i] or any(store.has(key.id) for key in keys):
                 continue
-            say(f"[{i + 1}/{len(self.grid.cells)}] a short pilot of {entry.label} on {problem}")
             try:
-                seconds = seconds_of_run(keys[0], self.most)
+                if not self.pilots.enough(keys[0], self.most):
+                    say(f"[{i + 1}/{len(self.grid.cells)}] a short pilot of {entry.label} on {problem}")
+                    self.pilots.play(keys[0], self.most)
             except NoRegretError:  # the run itself will say so
                 continue
+            seconds = self.pilots.known(keys[0]) or 0.0
             if seconds > self.most:
                 self.grid.reasons[i] = f"a run would take about {seconds:,.0f} s, more than {self.most:g} s"
         return run_grid(self.grid, how, tell)
@@ -134,12 +138,15 @@ class Contest:
     def board(self, played: Comparison) -> Leaderboard:
         """The leaderboard of what was played."""
         lines = {(problem, entry.label): line(problem, entry, *self.protocol[:4]) for problem, entry in self.grid.cells}
+        seconds = {
+            (p, entry.label): self.pilots.known(own[0]) for own, (p, entry) in zip(self.grid.keys, self.grid.cells, strict=True)
+        }
         where = provenance()
         machine = {name: where["machine"][name] for name in ("cpu", "cores", "system")}
         told = remarks(self.protocol[3], [entry.name for entry in self.entries])
         told += left_out() if self.everything else []
         protocol = Protocol(*self.protocol, {k: str(v) for k, v in where["versions"].items()}, machine, told)
-        return Leaderboard.of(protocol, [row(entry) for entry in self.entries], played, lines)
+        return Leaderboard.of(protocol, [row(entry) for entry in self.entries], played, lines, seconds)
 
 
 __all__ = ["STOPPED", "Contest", "leaderboard"]

@@ -121,8 +121,9 @@ class Leaderboard(Shown):
 
     @classmethod
     def of(
-        cls, protocol: Protocol, rows: Iterable[Row], outcomes: Iterable[Outcome], lines: Mapping[tuple[str, str], str]
-    ) -> Self:
+        cls, protocol: Protocol, rows: Iterable[Row], outcomes: Iterable[Outcome], lines: Mapping[tuple[str, str], str],
+        seconds: Mapping[tuple[str, str], float | None],
+    ) -> Self:  # fmt: skip
         """The leaderboard of a comparison.
 
         Args:
@@ -130,12 +131,14 @@ class Leaderboard(Shown):
             rows: what is said of each learner.
             outcomes: the cells of the comparison.
             lines: for each problem and learner, the command that repeats the cell.
+            seconds: the same for the time of one run on one core; where there is none, the time on the wall is taken.
         """
         outcomes = list(outcomes)
         first = next((one.result for one in outcomes if one.result is not None), None)
         pick = np.arange(0) if first is None else thin(first.episodes, POINTS)
         grid = [] if first is None else first.episodes[pick].tolist()
-        return cls(protocol, rows, grid, (_cell(one, lines[one.problem, one.label], pick) for one in outcomes))
+        at = [(one, (one.problem, one.label)) for one in outcomes]
+        return cls(protocol, rows, grid, (_cell(one, lines[where], seconds.get(where), pick) for one, where in at))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -267,10 +270,10 @@ def _is_number(value: float) -> bool:
     return math.isfinite(value) and abs(value) <= LARGEST
 
 
-def _cell(one: Outcome, line: str, pick: Any) -> Cell:
+def _cell(one: Outcome, line: str, seconds: float | None, pick: Any) -> Cell:
     result = one.result
     if result is None:
-        return Cell(one.problem, one.label, line, one.reason)
+        return Cell(one.problem, one.label, line, one.reason, None if seconds is None else short(seconds))
     measure = "hard_violation" if result.unsafe_steps is None else UNSAFE
     ends = {name: getattr(result, name)[:, -1] for name in dict.fromkeys((*SUMS, measure))}
     ends["late_loss"] = metrics.late(result.episodes, result.hard_regret + getattr(result, measure), LATE)
@@ -280,7 +283,7 @@ def _cell(one: Outcome, line: str, pick: Any) -> Cell:
         curves[name] = {end: [short(x) for x in getattr(band, end)[pick]] for end in ("mean", "low", "high")}
     notes = {name: short(np.mean(values)) for name, values in result.notes.items()}
     return Cell(
-        one.problem, one.label, line, "", short(result.kernel_seconds / result.trials),
+        one.problem, one.label, line, "", short(seconds or result.kernel_seconds / result.trials),
         {name: [short(x) for x in values] for name, values in ends.items()}, curves, notes,
     )  # fmt: skip
 

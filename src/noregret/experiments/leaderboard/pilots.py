@@ -1,0 +1,47 @@
+"""How long a run of each cell takes, on one core: from short pilots, which are kept beside the runs and not played again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from noregret.report.tables import write_text
+from noregret.store import RunKey
+from noregret.sweeps.estimate import UNCLEAR, seconds_of_run
+
+#: The file with the pilots, in the folder of the leaderboard.
+FILE = "pilots.json"
+
+
+class Pilots:
+    """What pilots said, by run: seconds, and the limit that they were played for.
+
+    Args:
+        folder: where the file is kept; None for nowhere. A file that cannot be read is taken for an empty one.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.path = None if folder is None else folder / FILE
+        self._known: dict[str, tuple[float, float]] = {}
+        try:
+            found = json.loads(self.path.read_text()) if self.path is not None else {}
+            self._known = {str(id): (float(seconds), float(most)) for id, (seconds, most) in found.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            pass
+
+    def known(self, key: RunKey) -> float | None:
+        """The seconds of a run, if a pilot was played."""
+        return self._known[key.id][0] if key.id in self._known else None
+
+    def enough(self, key: RunKey, most: float) -> bool:
+        """Whether what is known tells on which side of a limit the run will end."""
+        seconds, before = self._known.get(key.id, (most, -1.0))
+        return before == most or not most / UNCLEAR < seconds < most * UNCLEAR
+
+    def play(self, key: RunKey, most: float) -> float:
+        """Play a pilot and keep what it says: the seconds that the run will take."""
+        seconds = seconds_of_run(key, most)
+        self._known[key.id] = (seconds, most)
+        if self.path is not None:
+            write_text(self.path, json.dumps(self._known, indent=0))
+        return seconds
