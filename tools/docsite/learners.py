@@ -98,8 +98,9 @@ def _options(learner: Any, options: dict[str, Any]) -> str:
     if not any(options["presets"].values()):
         return ""
     parts = [
-        f"## Options\n\nThe numbers that each preset uses on [{world}](../problems/{world}.md) with {runs.EPISODES:,} episodes, and "
-        "where each comes from. `theory` is the printed form. Every name can be given to `nr.run`, in place of the preset's number."
+        "## Options\n\nThe numbers that each preset uses on "
+        f"[{world}](../problems/{world}.md) with {runs.EPISODES:,} episodes, and where each comes from. `theory` is the "
+        "printed form. Every name can be given to `nr.run`, in place of the preset's number."
     ]
     for preset, rows in options["presets"].items():
         if isinstance(rows, str):
