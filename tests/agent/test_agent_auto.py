@@ -1,4 +1,4 @@
-"""nr.Agent without features: what a mind is shown of any environment, masks, vectors, ranges, files, refusals."""
+"""nr.Agent without features: what a mind is shown of any environment, ranges, files, refusals."""
 
 from __future__ import annotations
 
@@ -13,58 +13,12 @@ import noregret as nr
 from noregret.agent import choice
 from noregret.errors import FileError
 from tests.agent.fake_mind import FakeMind
+from tests.agent.toys import BOX, MASKS, Toy, agent, same
 
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch):
     monkeypatch.setitem(choice.MINDS, "soft-cells", FakeMind)
-
-
-class Toy(gymnasium.Env):
-    """Any spaces; an episode of 5 steps whose reward and cost are drawn; ``masks`` (6,A) go with the steps."""
-
-    def __init__(self, observations, actions, masks=None, method=False, length=5, ends=0.0):
-        self.observation_space, self.action_space = observations, actions
-        self.masks, self.method, self.length, self.ends, self.taken = masks, method, length, ends, []
-
-    def _info(self):
-        return {} if self.masks is None or self.method else {"action_mask": self.masks[self.h]}
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.observation_space.seed(seed)
-        self.h, self.seeded = 0, seed
-        return self.observation_space.sample(), self._info()
-
-    def step(self, action):
-        assert self.action_space.contains(action), action
-        self.taken.append((self.h, action))
-        self.h += 1
-        reward, ended = float(self.np_random.normal()), bool(self.np_random.random() < self.ends)
-        cost = float(np.sum(np.abs(action)) > 0)
-        return self.observation_space.sample(), reward, ended, self.h == self.length, self._info() | {"cost": cost}
-
-
-class Asked(Toy):
-    """Says by a method what can be done."""
-
-    def action_masks(self):
-        return self.masks[self.h]
-
-
-BOX = spaces.Box(-1, 1, (2,), dtype=np.float64)
-MASKS = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=np.int8)
-
-
-def agent(env, learner=None, **options):
-    return nr.Agent(env, learner, **({"limit": 3.0, "horizon": 5} | options))
-
-
-def same(one, two):
-    for key, value in one.mind.arrays().items():
-        np.testing.assert_array_equal(value, two.mind.arrays()[key], err_msg=key)
-    assert one.rewards == two.rewards and one.lengths == two.lengths
-    np.testing.assert_array_equal(one.duals, two.duals)
 
 
 @pytest.mark.parametrize(
@@ -119,109 +73,6 @@ def test_actions_of_every_space_are_numbered_and_come_out_as_the_environment_tak
 def test_the_grid_of_a_box_of_actions_has_its_ends():
     a = agent(Toy(BOX, spaces.Box(-2, 2, (1,), dtype=np.float32)), actions=5)
     assert [a.actions.to_env(i).tolist() for i in range(5)] == [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
-
-
-# --- masks ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["info", "method", "wrapped"])
-def test_a_masked_action_is_never_taken(kind):
-    env = (Toy if kind == "info" else Asked)(BOX, spaces.Discrete(3), MASKS, method=kind != "info")
-    outer = gymnasium.wrappers.TimeLimit(gymnasium.wrappers.TransformReward(env, lambda r: r), 5) if kind == "wrapped" else env
-    a = agent(outer).learn(40, progress_bar=False)
-    a.evaluate(10)
-    assert len(env.taken) == 250 and all(MASKS[h, action] for h, action in env.taken)
-    masks = a.mind.told[0].masks
-    np.testing.assert_array_equal(masks[:5], MASKS[:5].astype(bool))
-    assert masks.shape == (6, 3) and masks[5].all()  # after the end nothing is to be done
-    assert a.probabilities([0.0, 0.0], 0, mask=[0, 0, 1]).tolist() == [0.0, 0.0, 1.0]
-
-
-def test_masks_of_multi_discrete_actions_are_of_each_entry_or_of_all_combinations():
-    space = spaces.MultiDiscrete([2, 3])
-    each = np.array([[1, 1, 1, 0, 1]] * 6)
-    whole = np.array([[1, 0, 1, 1, 0, 1]] * 6)
-    runs = []
-    for masks in (each, whole, [(np.ones(2), np.array([1, 0, 1]))] * 6):
-        env = Toy(BOX, space, masks)
-        runs.append(agent(env).learn(20, progress_bar=False))
-        assert all(action[1] != 1 for _, action in env.taken)
-    same(runs[0], runs[1])
-    same(runs[0], runs[2])
-
-
-def test_given_features_act_under_a_mask_too():
-    env = Toy(spaces.Discrete(4), spaces.Discrete(3), MASKS)
-    agent(env, learner="primal-dual-lsvi", episodes=20, outside="clip", reward_range=(-4, 4)).learn(20, progress_bar=False)
-    assert len(env.taken) == 100 and all(MASKS[h, action] for h, action in env.taken)
-
-
-@pytest.mark.parametrize(
-    ("masks", "text"),
-    [
-        (np.array([[1, 1, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1], [1, 1, 1], [1, 1, 1]]), "step 2: the action mask allows no"),
-        (np.ones((6, 2)), "step 0: action mask has 2 entries; expected 3"),
-        (np.full((6, 3), 0.5), "step 0: action mask is"),
-    ],
-)
-def test_masks_that_cannot_be_used_name_the_step(masks, text):
-    a = agent(Toy(BOX, spaces.Discrete(3), masks))
-    with pytest.raises(nr.NoRegretError) as caught:
-        a.learn(2, progress_bar=False)
-    assert text in str(caught.value) and "\n" not in str(caught.value) and a.episodes == 0
-
-
-# --- several environments side by side -----------------------------------------------------------------------------------
-
-
-def vector(n, mode, ends=0.2, masks=None, kind=Toy):
-    from gymnasium.vector import AutoresetMode, SyncVectorEnv
-
-    def make():
-        return kind(BOX, spaces.Discrete(3), masks, method=kind is Asked, ends=ends)
-
-    return SyncVectorEnv([make for _ in range(n)], autoreset_mode=AutoresetMode[mode])
-
-
-@pytest.mark.parametrize("mode", ["NEXT_STEP", "SAME_STEP", "DISABLED"])
-def test_a_vector_of_environments_plays_rounds_with_one_plan(mode):
-    one = agent(Toy(BOX, spaces.Discrete(3), ends=0.2)).learn(12, progress_bar=False)
-    same(one, agent(vector(1, mode)).learn(12, progress_bar=False))
-    many = agent(vector(4, mode)).learn(10, progress_bar=False)
-    assert many.episodes == 10 and many.mind.plans == 2 and min(many.lengths) < 5 == max(many.lengths)
-    same(many, agent(vector(4, "NEXT_STEP")).learn(10, progress_bar=False))  # each mode shows the same episodes
-    first = agent(Toy(BOX, spaces.Discrete(3), ends=0.2)).learn(1, progress_bar=False)
-    assert many.rewards[0] == first.rewards[0]
-    for played in many.mind.told:
-        assert len(played.observations) == len(played.actions) + 1
-    assert many.evaluate(7).episodes == 7
-
-
-@pytest.mark.parametrize("kind", [Toy, Asked])
-@pytest.mark.parametrize("mode", ["NEXT_STEP", "SAME_STEP", "DISABLED"])
-def test_masks_of_a_vector_of_environments(mode, kind):
-    env = vector(3, mode, ends=0.3, masks=MASKS[[0, 1, 2, 3, 4, 4]], kind=kind)
-    a = agent(env).learn(9, progress_bar=False)
-    for played in a.mind.told:
-        L = len(played.actions)
-        np.testing.assert_array_equal(played.masks[:L], MASKS[:L].astype(bool))
-        assert all(MASKS[h, action] for h, action in enumerate(played.actions))
-
-
-def test_environments_in_other_processes_and_made_as_a_whole():
-    from gymnasium.vector import AsyncVectorEnv
-
-    env = AsyncVectorEnv([lambda: gymnasium.make("CartPole-v1", max_episode_steps=20) for _ in range(2)])
-    try:
-        a = nr.Agent(env, limit=5, utility=lambda x, action, y, reward, info: float(abs(y[0]) > 0.1)).learn(
-            5, progress_bar=False
-        )
-        assert a.objectives.horizon == 20 and a.episodes == 5
-    finally:
-        env.close()
-    whole = gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="vector_entry_point")
-    b = nr.Agent(whole, limit=5, horizon=20, utility=lambda x, action, y, reward, info: 0.0).learn(6, progress_bar=False)
-    assert b.episodes == 6 and b.spec.dimension == 4
 
 
 # --- ranges -------------------------------------------------------------------------------------------------------------
