@@ -276,7 +276,13 @@ class Agent(Flights, Watched):
         return self.actions.to_env(draw(policy, self._predictions.random(), deterministic))
 
     def probabilities(self, obs: Any, step: int, mask: Any = None) -> Array:
-        """Compute the probabilities (A,) of all actions at an observation, in the order of the environment's actions."""
+        """Compute the probabilities (A,) of all actions at an observation, in the order of the environment's actions.
+
+        Args:
+            obs: as the environment shows it.
+            step: h, from 0.
+            mask: (A,) which actions can be taken; None for all.
+        """
         if not self.in_flight:
             ready(self.mind)
         read = self.actions.mask(mask, step)

@@ -119,6 +119,14 @@ def regression(
 ) -> Regression:
     """Make a learner on given features; see :class:`~noregret.agent.regression.Regression` for the arguments.
 
+    Args:
+        name: of the learner; None for the default one.
+        objectives: horizon, limits and ranges.
+        features: the given map.
+        total: how many episodes there will be; None where nobody knows.
+        ranges: of the numbers in an observation.
+        options: preset, Slater gap and parameters of the learner.
+
     Raises:
         InputError: an option is for tables only; the message says why.
     """
@@ -141,7 +149,14 @@ def world_spec(world: World, objectives: Objectives) -> WorldSpec:
 
 
 def make_spec(objectives: Objectives, n_actions: int, n_states: int, dimension: int) -> WorldSpec:
-    """The same from its parts."""
+    """The same from its parts.
+
+    Args:
+        objectives: horizon, limits and ranges.
+        n_actions: A.
+        n_states: S; 0 where states are vectors.
+        dimension: the numbers in such a vector.
+    """
     o = objectives
     limits = np.array(o.limits)
     return WorldSpec(o.horizon, n_actions, n_states, dimension, limits, o.costs, o.names, o.reward_range, o.utility_ranges)

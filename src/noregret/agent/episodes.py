@@ -72,7 +72,13 @@ def ready(mind: Mind) -> None:
 
 
 def draw(policy: Array, uniform: float, deterministic: bool = False) -> int:
-    """Draw an action from its probabilities (A,) by a number in [0,1), or take the likeliest."""
+    """Draw an action from its probabilities (A,) by a number in [0,1), or take the likeliest.
+
+    Args:
+        policy: (A,).
+        uniform: the number.
+        deterministic: take the likeliest.
+    """
     return int(policy.argmax()) if deterministic else int(draw_action(policy[None, None], 0, 0, uniform))
 
 

@@ -55,7 +55,13 @@ class Evaluation:
 
     @staticmethod
     def of(objectives: Objectives, rewards: Array, totals: Array) -> Evaluation:
-        """Sum up the raw totals of n episodes: rewards (n,) and values (n,m)."""
+        """Sum up the raw totals of n episodes: rewards (n,) and values (n,m).
+
+        Args:
+            objectives: limits, and whether they are on costs.
+            rewards: (n,).
+            totals: (n,m).
+        """
         r, v = mean_interval(rewards), mean_interval(totals)
         if len(rewards) == 1:  # one episode says nothing of the spread
             r, v = (Interval(i.mean, np.full_like(i.mean, np.nan), np.full_like(i.mean, np.nan)) for i in (r, v))

@@ -58,7 +58,13 @@ class Regression:
         self.learner.current()
 
     def chances(self, step: int, observation: NDArray[Any], mask: Mask | None = None) -> Array:
-        """The probabilities (A,) of the actions. A mask takes away what cannot be done; the plan does not know of it."""
+        """The probabilities (A,) of the actions. A mask takes away what cannot be done; the plan does not know of it.
+
+        Args:
+            step: h, from 0.
+            observation: its numbers, as the environment shows them.
+            mask: (A,) which actions can be taken; None for all.
+        """
         policy = np.asarray(self.learner.current().chances(step, self._encoded(step, observation)[None])[0])
         if mask is None or mask.all():
             return policy

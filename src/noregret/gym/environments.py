@@ -45,7 +45,13 @@ def as_environment(env: Any) -> Any:
 
 
 def world_of(env: Any, objectives: Objectives, **options: Any) -> World:
-    """Make the world of an environment, or of several side by side; the options are those of World."""
+    """Make the world of an environment, or of several side by side; the options are those of World.
+
+    Args:
+        env: one environment or a vector of them.
+        objectives: what is counted at each step.
+        options: those of World.
+    """
     return (VectorWorld if is_vector(env) else World)(env, objectives, **options)
 
 

@@ -165,7 +165,13 @@ class Objectives:
         return (self.reward_range, *(self.utility_ranges or (None,) * len(self.limits)))
 
     def outside(self, step: int, i: int, value: float) -> str:
-        """Say that the reward (i = 0) or utility or cost i - 1 of a step is outside its range."""
+        """Say that the reward (i = 0) or utility or cost i - 1 of a step is outside its range.
+
+        Args:
+            step: h, from 0.
+            i: 0 for the reward, 1 + j for utility or cost j.
+            value: what was seen.
+        """
         what = ("reward", "reward_range") if i == 0 else (f"{self.word} {i - 1}", "utility_range")
         low, high = self.ranges[i] or (-math.inf, math.inf)
         return f"step {step}: {what[0]} is {value:g}; expected {low:g} to {high:g} ({what[1]})"

@@ -32,7 +32,13 @@ class Mind(Protocol):
         """Make a new plan if the one in use is out of date; called before an episode begins."""
 
     def chances(self, step: int, observation: NDArray[Any], mask: NDArray[np.bool_] | None = None) -> Array:
-        """The probabilities (A,) of the actions at an observation, by the plan in use; 0 where the mask is False."""
+        """The probabilities (A,) of the actions at an observation, by the plan in use; 0 where the mask is False.
+
+        Args:
+            step: h, from 0.
+            observation: as the mind sees it.
+            mask: (A,) which actions can be taken; None for all.
+        """
 
     def learn(self, played: Played) -> None:
         """Learn from an episode. A mind may remember which plan is in use, not which one played this episode."""

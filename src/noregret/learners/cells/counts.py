@@ -146,7 +146,14 @@ class CountModel:
         return self._rows
 
     def values(self, observation: NDArray[Any], h: int, wish: Wish, values: Values) -> NDArray[np.float32] | None:
-        """Q (J,A) at an observation and step; None where it was never seen."""
+        """Q (J,A) at an observation and step; None where it was never seen.
+
+        Args:
+            observation: as the mind sees it.
+            h: the step, from 0.
+            wish: prices and sharpness.
+            values: of the steps after.
+        """
         place = self.place.get(int(observation))
         if place is None:
             return None

@@ -32,7 +32,14 @@ _QUIET, _POINTS = 0.05, 5
 
 
 def fourier(random: np.random.Generator, n: int, dimension: int, lengths: tuple[float, float]) -> Basis:
-    """N random Fourier features with lengthscales spread evenly between two numbers, by their logarithm."""
+    """N random Fourier features with lengthscales spread evenly between two numbers, by their logarithm.
+
+    Args:
+        random: draws them.
+        n: how many.
+        dimension: of a state.
+        lengths: the shortest and the longest lengthscale.
+    """
     scale = np.exp(random.uniform(math.log(lengths[0]), math.log(lengths[1]), (n, 1)))
     return Basis(random.standard_normal((n, dimension)) / scale, random.uniform(0.0, 2.0 * math.pi, n))
 

@@ -98,7 +98,13 @@ class SoftCells:
         self.plans += 1
 
     def chances(self, step: int, observation: NDArray[Any], mask: NDArray[np.bool_] | None = None) -> Array:
-        """The probabilities (A,) of the actions; all the same before anything was learned."""
+        """The probabilities (A,) of the actions; all the same before anything was learned.
+
+        Args:
+            step: h, from 0.
+            observation: as the mind sees it.
+            mask: (A,) which actions can be taken; None for all.
+        """
         could = np.ones(self.spec.n_actions, dtype=np.bool_) if mask is None else np.asarray(mask, dtype=np.bool_)
         if self.planner is None:
             return np.asarray(could / could.sum(), dtype=np.float64)

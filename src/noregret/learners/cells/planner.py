@@ -84,7 +84,13 @@ class Planner:
 
     @classmethod
     def again(cls, model: VectorModel | CountModel, plan: dict[str, NDArray[Any]], horizon: int) -> Planner:
-        """The plan whose :meth:`arrays` are given, with its model made again."""
+        """The plan whose :meth:`arrays` are given, with its model made again.
+
+        Args:
+            model: the one that the plan was made with.
+            plan: the arrays.
+            horizon: H.
+        """
         zoom, spread = plan["outlook"].tolist()
         self = cls(model, Outlook(zoom, spread, plan["unknown"], plan["zooms"]), horizon)
         self.wish = self.wish._replace(prices=plan["prices"], sharpness=float(plan["sharpness"]))
@@ -92,7 +98,13 @@ class Planner:
         return self
 
     def chances(self, step: int, observation: NDArray[Any], mask: NDArray[np.bool_]) -> Array:
-        """The probabilities (A,) of actions; the same for all that the mask allows where nothing is known."""
+        """The probabilities (A,) of actions; the same for all that the mask allows where nothing is known.
+
+        Args:
+            step: h, from 0.
+            observation: as the mind sees it.
+            mask: (A,) which actions can be taken.
+        """
         Q = self.model.values(observation, step, self.wish, self.values)
         if Q is None:
             return np.asarray(mask / mask.sum(), dtype=np.float64)

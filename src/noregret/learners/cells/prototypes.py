@@ -39,7 +39,13 @@ class Points(NamedTuple):
 
 
 def keys(Z: Array, side: float, terminal: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """One number for the cell of each state; ends have cells of their own."""
+    """One number for the cell of each state; ends have cells of their own.
+
+    Args:
+        Z: (n,D) scaled states.
+        side: of a cell.
+        terminal: (n,) which states are ends.
+    """
     mix = np.random.default_rng(0x5EED).integers(1, 2**61, Z.shape[1] + 1) | 1
     cells = np.round(Z / side).astype(np.int64)
     return np.asarray(cells @ mix[1:] + np.where(terminal, mix[0], 0) + np.int64(side * 2**40), dtype=np.int64)

@@ -134,7 +134,14 @@ class VectorModel:
         )
 
     def values(self, observation: NDArray[Any], h: int, wish: Wish, values: Values) -> NDArray[np.float32] | None:
-        """Q (J,A) at an observation and step."""
+        """Q (J,A) at an observation and step.
+
+        Args:
+            observation: as the mind sees it.
+            h: the step, from 0.
+            wish: prices and sharpness.
+            values: of the steps after.
+        """
         z = self.scaling(np.asarray(observation, dtype=np.float64))
         found: NDArray[np.float32] = values_at(z, h, (self.grid, self.belief, self.noise), wish, values)
         return found
