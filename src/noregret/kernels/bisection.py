@@ -9,24 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from noregret.kernels.jit import Bodies, jit, overload
-
-_attempt = Bodies("attempt")
+from noregret.kernels.jit import add_body, by_type, jit
 
 
-def register(state: type, attempt: Callable[[Any, float], Any]) -> None:
-    """Teach the search a learner; ``attempt(state, price)`` returns the margin V_g − b."""
-    _attempt.add(state, attempt)
-
-
+@by_type
 def attempt(state: Any, price: float) -> Any:
     """Plan for ``price`` and return the margin V_g − b of the constraint."""
-    return _attempt(state)(state, price)  # type: ignore[misc]
 
 
-@overload(attempt)
-def _(state, price):  # type: ignore[no-untyped-def]
-    return _attempt(state)
+def register(state: type, body: Callable[[Any, float], Any]) -> None:
+    """Teach the search a learner: the body of :func:`attempt` for its state."""
+    add_body(attempt, state, body)
 
 
 @jit

@@ -13,50 +13,39 @@ from typing import Any
 from numba import types
 
 from noregret.kernels import guests
-from noregret.kernels.jit import Bodies, jit, overload
+from noregret.kernels.jit import add_body, body_of, by_type, jit
 
-_plan, _update = Bodies("plan"), Bodies("update")
 _EPISODE = (types.int64[::1], types.int64[::1], types.float64[:, ::1])
 
 
-def register(state: type, plan: Callable[[Any], None], update: Callable[[Any, Any, Any, Any], None]) -> None:
-    """Teach the loop a learner: ``plan(state)`` and ``update(state, states, actions, observed)``, not compiled yet."""
-    _plan.add(state, plan)
-    _update.add(state, update)
-
-
+@by_type
 def plan(state: Any) -> None:
     """Make ``state.policy`` the policy of the next episode."""
-    _plan(state)(state)  # type: ignore[misc]
 
 
+@by_type
 def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     """Take in an episode: states (H+1,), actions (H,), observed (H,1+m)."""
-    _update(state)(state, states, actions, observed)  # type: ignore[misc]
 
 
-@overload(plan)
-def _(state):  # type: ignore[no-untyped-def]
-    return _plan(state)
-
-
-@overload(update)
-def _(state, states, actions, observed):  # type: ignore[no-untyped-def]
-    return _update(state)
+def register(state: type, plans: Callable[[Any], None], updates: Callable[[Any, Any, Any, Any], None]) -> None:
+    """Teach the loop a learner: ``plan(state)`` and ``update(state, states, actions, observed)``, not compiled yet."""
+    add_body(plan, state, plans)
+    add_body(update, state, updates)
 
 
 def compiled(function: Callable[..., Any], own: Callable[..., Any], state: Any) -> Callable[..., Any]:
     """Compile ``function``, which calls the bodies of ``state``; for a state of ours ``own`` is the compiled function."""
-    kind = type(state)
+    kind: Any = type(state)
     if not guests.is_guest(kind.__module__):
         return own
-    return guests.compiled(function, kind, ((_plan(state), ()), (_update(state), _EPISODE)))  # type: ignore[arg-type]
+    return guests.compiled(function, kind, tuple(zip(bodies([kind]), ((), _EPISODE), strict=True)))
 
 
 def bodies(values: Iterable[Any]) -> list[Callable[..., Any]]:
     """List the plan and update bodies of those among ``values`` that are classes of states."""
     kinds = [value for value in values if isinstance(value, type)]
-    return [body for kind in kinds for body in (_plan.of(kind), _update.of(kind)) if body is not None]
+    return [body for kind in kinds for body in (body_of(plan, kind), body_of(update, kind)) if body is not None]
 
 
 def _call_plan(state: Any) -> None:

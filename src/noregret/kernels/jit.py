@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -86,36 +86,44 @@ def jit(function: F, *, cached: bool = True, inline: bool = False, references: b
     return kernel
 
 
-class Bodies:
-    """The bodies of a function that has one for each type of its first argument, a NamedTuple.
-
-    Numba finds the body by the type of the argument when it compiles the caller, so that one loop serves every
-    learner and every kind of Gram matrix without a call through a pointer. With the JIT off, Python finds it.
-    """
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self._bodies: dict[type, Callable[..., Any]] = {}
-
-    def add(self, kind: type, body: Callable[..., Any]) -> None:
-        """Use ``body`` for first arguments of type ``kind``; it must have the arguments' names of the function."""
-        self._bodies[kind] = body
-
-    def of(self, kind: type) -> Callable[..., Any] | None:
-        """The body for a class, or None."""
-        return self._bodies.get(kind)
-
-    def __call__(self, kind: object) -> Callable[..., Any] | None:
-        """The body for a Python object, or for a Numba type."""
-        key = getattr(kind, "instance_class", None) if isinstance(kind, numba.types.Type) else type(kind)
-        body = self._bodies.get(key)  # type: ignore[arg-type]
-        if body is None and not isinstance(kind, numba.types.Type):
-            raise TypeError(f"no {self.what} for {type(kind).__name__}")
-        return body
-
-
 def overload(function: Callable[..., Any]) -> Callable[[F], F]:
     """Numba's ``overload``, typed; LLVM puts the body in the caller's place, as handing over a tuple of arrays costs 40 ns."""
     extending: Any = numba.extending
     decorated: Callable[[F], F] = extending.overload(function, jit_options=OPTIONS | numba_private.body_options(), strict=False)
     return decorated
+
+
+def by_type(function: F, place: int = 0) -> F:
+    """A function that has one body for each type of an argument, a NamedTuple: the body that :func:`add_body` gave it.
+
+    Numba finds the body by the type of the argument when it compiles the caller, so that one loop serves every learner and
+    every kind of Gram matrix without a call through a pointer. With the JIT off, Python finds it.
+
+    Args:
+        function: its name, arguments and docstring; its own body is never run.
+        place: of the argument.
+    """
+    bodies: dict[type, Callable[..., Any]] = {}
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        body = bodies.get(type(arguments[place]))
+        if body is None:
+            raise TypeError(f"no {function.__name__} for {type(arguments[place]).__name__}")
+        return body(*arguments)
+
+    call.bodies = bodies  # type: ignore[attr-defined]
+    overload(call)(lambda *kinds: bodies.get(getattr(kinds[place], "instance_class", None)))  # type: ignore[arg-type]
+    chosen: Any = call
+    return chosen  # type: ignore[no-any-return]
+
+
+def add_body(function: Callable[..., Any], kind: type, body: Callable[..., Any]) -> None:
+    """Use ``body``, which is not compiled yet, where the argument of a function :func:`by_type` is a ``kind``."""
+    function.bodies[kind] = body  # type: ignore[attr-defined]
+
+
+def body_of(function: Callable[..., Any], kind: type) -> Callable[..., Any] | None:
+    """The body of a function :func:`by_type` for a class, or None."""
+    found: Callable[..., Any] | None = function.bodies.get(kind)  # type: ignore[attr-defined]
+    return found

@@ -8,6 +8,7 @@ certified alone, q = 1.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from noregret.kernels.flat import row
 from noregret.kernels.gram.base import estimate_from, spread
-from noregret.kernels.jit import Bodies, jit, overload
+from noregret.kernels.jit import add_body, by_type, jit
 from noregret.kernels.steps import start_value
 
 #: Halvings of the interval that the share is sought in; the share played is its certified end.
@@ -96,33 +97,20 @@ def safe_share(gram: Any, safety: Any, target: Any, rule: Any) -> float:
     return low
 
 
-_stay, _watch = Bodies("safety"), Bodies("safety")
-
-
+@partial(by_type, place=1)
 def stay_safe(gram: Any, safety: Any, tables: Any, rule: Any, policy: Any) -> None:
     """Play as much of the planned policy as is certified, and the safe policy for the rest."""
-    _stay(safety)(gram, safety, tables, rule, policy)  # type: ignore[misc]
 
 
+@by_type
 def watch(safety: Any, policy: Any, states: Any, actions: Any, observed: Any) -> None:
     """Take in what an episode, played with ``policy``, says of the safe policy."""
-    _watch(safety)(safety, policy, states, actions, observed)  # type: ignore[misc]
 
 
-@overload(stay_safe)
-def _(gram, safety, tables, rule, policy):  # type: ignore[no-untyped-def]
-    return _stay(safety)
-
-
-@overload(watch)
-def _(safety, policy, states, actions, observed):  # type: ignore[no-untyped-def]
-    return _watch(safety)
-
-
-def teach(kind: type, stay: Any, watch: Any) -> None:
+def teach(kind: type, stay: Any, watches: Any) -> None:
     """Give a kind of safety its bodies of :func:`stay_safe` and :func:`watch`."""
-    _stay.add(kind, stay)
-    _watch.add(kind, watch)
+    add_body(stay_safe, kind, stay)
+    add_body(watch, kind, watches)
 
 
 def _tuned(gram: Any, safety: Any, tables: Any, rule: Any, policy: Any) -> None:

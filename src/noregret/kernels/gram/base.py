@@ -23,7 +23,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from noregret.kernels.jit import Bodies, jit, overload
+from noregret.kernels.jit import add_body, by_type, jit, overload
 from noregret.kernels.softmax import soft_max
 
 Array = NDArray[np.float64]
@@ -56,15 +56,12 @@ def everyone(S: int) -> States:
     return States(np.arange(S, dtype=np.uint32)[None], np.array([S], dtype=np.uint32))
 
 
-_learn, _estimate, _spread, _norm = Bodies("learn"), Bodies("estimate"), Bodies("spread"), Bodies("norm")
-_sweep, _clear = Bodies("sweep"), Bodies("clear")
-
-
+@by_type
 def learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
     """Take in an episode, states (H+1,), actions (H,), observed (H,J): Alg. 1, l. 5 for the next one."""
-    _learn(gram)(gram, states, actions, observed)  # type: ignore[misc]
 
 
+@by_type
 def sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
     """One step of the backward pass, Alg. 1, l. 5-12: estimate Q, truncate it, take the soft-max, evaluate V.
 
@@ -76,7 +73,6 @@ def sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> No
         Y: prices (m,).
         alpha: inverse temperature.
     """
-    _sweep(gram)(gram, h, tables, rule, Y, alpha)  # type: ignore[misc]
 
 
 def estimate(gram: Any, h: int, tables: Any, beta: Any, bounds: Any) -> None:
@@ -93,24 +89,24 @@ def estimate(gram: Any, h: int, tables: Any, beta: Any, bounds: Any) -> None:
     estimate_from(gram, 0, h, tables, beta, bounds)
 
 
+@by_type
 def estimate_from(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any) -> None:
     """:func:`estimate` for the objectives from ``start`` on."""
-    _estimate(gram)(gram, start, h, tables, beta, bounds)  # type: ignore[misc]
 
 
-def spread(gram: Any, h: int, tables: Any, j: int) -> float:
+@by_type
+def spread(gram: Any, h: int, tables: Any, j: int) -> Any:
     """How far V_j,h+1 spreads (max − min) over the next states seen at step h; 0 when none was."""
-    return float(_spread(gram)(gram, h, tables, j))  # type: ignore[misc]
 
 
+@by_type
 def norm(gram: Any, h: int, s: int, a: int) -> Any:
     """‖φ(s,a)‖ in the norm of Λ_h⁻¹."""
-    return _norm(gram)(gram, h, s, a)  # type: ignore[misc]
 
 
+@by_type
 def clear(gram: Any) -> None:
     """Forget all data, in place: Λ = λI."""
-    _clear(gram)(gram)  # type: ignore[misc]
 
 
 def each(beta: Any, j: int) -> float:
@@ -130,39 +126,9 @@ def run_learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
     learn(gram, states, actions, observed)
 
 
-@overload(learn)
-def _(gram, states, actions, observed):  # type: ignore[no-untyped-def]
-    return _learn(gram)
-
-
-@overload(sweep)
-def _(gram, h, tables, rule, Y, alpha):  # type: ignore[no-untyped-def]
-    return _sweep(gram)
-
-
 @overload(estimate)
 def _(gram, h, tables, beta, bounds):  # type: ignore[no-untyped-def]
     return estimate
-
-
-@overload(estimate_from)
-def _(gram, start, h, tables, beta, bounds):  # type: ignore[no-untyped-def]
-    return _estimate(gram)
-
-
-@overload(spread)
-def _(gram, h, tables, j):  # type: ignore[no-untyped-def]
-    return _spread(gram)
-
-
-@overload(norm)
-def _(gram, h, s, a):  # type: ignore[no-untyped-def]
-    return _norm(gram)
-
-
-@overload(clear)
-def _(gram):  # type: ignore[no-untyped-def]
-    return _clear(gram)
 
 
 @overload(each)
@@ -170,9 +136,17 @@ def _(beta, j):  # type: ignore[no-untyped-def]
     return (lambda beta, j: beta) if isinstance(beta, types.Number) else (lambda beta, j: beta[j])
 
 
+_TAUGHT: dict[str, Any] = {
+    "learn": learn,
+    "sweep": sweep,
+    "estimate": estimate_from,
+    "spread": spread,
+    "norm": norm,
+    "clear": clear,
+}
+
+
 def teach(kind: type, **bodies: Any) -> None:
     """Give a type of Gram its bodies of the functions above, by name; a function without a body may not be called for it."""
     for name, body in bodies.items():
-        {"learn": _learn, "sweep": _sweep, "estimate": _estimate, "spread": _spread, "norm": _norm, "clear": _clear}[name].add(
-            kind, body
-        )
+        add_body(_TAUGHT[name], kind, body)

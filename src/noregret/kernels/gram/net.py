@@ -20,12 +20,10 @@ from noregret.kernels.flat import row
 from noregret.kernels.gram.base import clear, estimate, estimate_from, learn, spread, teach
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.gram.table import TableGram
-from noregret.kernels.jit import Bodies, jit, overload
+from noregret.kernels.jit import add_body, by_type, jit
 from noregret.kernels.softmax import soft_max
 
 Array = NDArray[np.float64]
-
-_round = Bodies("round_estimate")
 
 
 class NetGram(NamedTuple):
@@ -53,14 +51,9 @@ def nearest(x: Any, step: float) -> Any:
     return step * np.rint(x / step)
 
 
+@by_type
 def round_estimate(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> None:
     """Q_j,h ← clip(⟨w̃_j,φ⟩ ± √(φᵀÃ_jφ), floor, cap) with A_j = β_j²Λ⁻¹; Q is ⟨w_j,φ⟩ before, by ``estimate`` without β."""
-    _round(gram)(gram, net, h, tables, bounds)  # type: ignore[misc]
-
-
-@overload(round_estimate)
-def _(gram, net, h, tables, bounds):  # type: ignore[no-untyped-def]
-    return _round(gram)
 
 
 def _round_one_hot(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> None:
@@ -97,8 +90,8 @@ def _round_table(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> None:
             Q[h, j, at // A, at % A] = max(min(value, cap), floor)
 
 
-_round.add(OneHotGram, _round_one_hot)
-_round.add(TableGram, _round_table)
+add_body(round_estimate, OneHotGram, _round_one_hot)
+add_body(round_estimate, TableGram, _round_table)
 
 
 def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
@@ -114,7 +107,7 @@ def _sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> N
     soft_max(gram.gram, h, tables, gram.Y, alpha)
 
 
-def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
+def _spread(gram: Any, h: int, tables: Any, j: int) -> Any:
     return spread(gram.gram, h, tables, j)
 
 

@@ -75,7 +75,7 @@ def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any
                 Q[h, j, s, a] = max(min(pay[h, j, s, a] + Q[h, j, s, a], cap), floor)
 
 
-def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
+def _spread(gram: Any, h: int, tables: Any, j: int) -> Any:
     return spread(gram.moves, h, tables, j)
 
 
