@@ -115,7 +115,7 @@ def test_kernels_again(switch: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-m", "kernels", "-p", "no:cacheprovider", str(TESTS / "kernels" / "test_kernels.py"),
          str(TESTS / "learners" / "test_learner_primal_dual.py")],
-        capture_output=True, text=True, env=os.environ | {switch: "1"}, cwd=TESTS.parent, timeout=400, check=False,
+        capture_output=True, text=True, env=os.environ | {switch: "1"}, cwd=TESTS.parent, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout
@@ -137,6 +137,27 @@ def test_what_is_written_through_a_flat_view_stays() -> None:
     table = np.zeros((2, 2))
     write((np.zeros(1), table))
     np.testing.assert_array_equal(table, [[0.0, 0.0], [0.0, 7.0]])
+
+
+@partial(jit.jit, cached=False)
+def root(x: Any) -> Any:
+    if x < 0.0:
+        raise ValueError("no root of", x)
+    return np.sqrt(x)
+
+
+@partial(jit.jit, cached=False)
+def twice_the_root(x: Any) -> Any:
+    return 2.0 * root(x)
+
+
+def test_what_is_only_called_by_compiled_code_is_not_made_ready_to_run() -> None:
+    assert twice_the_root(9.0) == 6.0
+    assert not root.overloads and len(twice_the_root.overloads) == 1, "half the time of compiling went there"
+    with pytest.raises(ValueError, match="no root of") as raised:
+        twice_the_root(-4.0)
+    assert raised.value.args == ("no root of", -4.0)
+    assert root(16.0) == 4.0 and len(root.overloads) == 1, "called from Python, it is a function like any other"
 
 
 #: A learner's state as if it were part of the package, so that its code is kept.
@@ -246,8 +267,8 @@ def test_another_mistake_is_not_taken_for_an_array() -> None:
 PLAIN = """
 import noregret as nr
 from noregret.kernels import numba_private
-result = nr.run(nr.problems.load("job-scheduling"), "primal-dual-lsvi", episodes=40, trials=2, preset="practical")
-print(result.regret.tobytes().hex()[-64:], result.dual.tobytes().hex()[-64:])
+result = nr.run(nr.problems.load("job-scheduling"), "lsvi-ucb", episodes=40, trials=2, preset="practical")
+print(result.regret.tobytes().hex()[-64:], result.violation.tobytes().hex()[-64:])
 print(numba_private.PLAIN)
 """
 

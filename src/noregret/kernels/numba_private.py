@@ -1,7 +1,8 @@
 """All that noregret uses of Numba beyond what Numba promises to keep, behind one door.
 
 That is: compiled code kept on disk in our own sealed files, loops that count no references to arrays, views that cost nothing,
-and bodies that LLVM puts in their callers' place. With a Numba newer than :data:`TESTED`, or with NOREGRET_PLAIN_NUMBA set,
+bodies that LLVM puts in their callers' place, and parts of compiled functions that are not made ready to run by themselves.
+With a Numba newer than :data:`TESTED`, or with NOREGRET_PLAIN_NUMBA set,
 all of it is off. Then the kernels are made by ``numba.njit`` alone: the same numbers, slower, compiled in each process.
 
 The code of one function for one signature is one file, which holds its whole key beside the code. There is no index
@@ -58,21 +59,25 @@ def options(*, inline: bool, references: bool) -> dict[str, Any]:
 
 def body_options() -> dict[str, Any]:
     """Options of a body that ``numba.extending.overload`` chooses: LLVM puts it in the caller's place."""
-    return {} if PLAIN else {"forceinline": True}
+    return {} if PLAIN else {"forceinline": True, "pipeline_class": import_module("noregret.kernels.numba_parts").PartCompiler}
 
 
 # --- compiled code on disk ----------------------------------------------------------------------------------------
 
 
 def keep(compiled: Any, folder: OwnFolder | None, references: bool) -> None:
-    """Let a compiled function look for its code in ``folder`` first, and keep it there; both only where it is all ours."""
+    """Let a compiled function look for its code in ``folder`` first, and keep it there; both only where it is all ours.
+
+    What other compiled functions call in its place is its part, see :mod:`noregret.kernels.numba_parts`.
+    """
     if PLAIN or not hasattr(compiled, "_cache"):  # with the JIT off there is none
         return
-    ours = folder if _is_ours(compiled.py_func) else None
-    if not references:
-        compiled.compile = _explained(compiled)
-    if ours is not None:
-        compiled._cache = _Kept(compiled.py_func, ours, references)
+    part = import_module("noregret.kernels.numba_parts").part_of(compiled)
+    for one, kind in ((compiled, _Kept), (part, _KeptPart)):
+        if not references:
+            one.compile = _explained(one)
+        if folder is not None and _is_ours(one.py_func):
+            one._cache = kind(one.py_func, folder, references)
 
 
 def _explained(compiled: Any) -> Callable[[Any], Any]:
@@ -112,7 +117,7 @@ class _Kept:
             return None
         try:
             key, parts = pickle.loads(content)
-            return _core("compiler").CompileResult._rebuild(target, *parts) if key == place[1] else None
+            return self._made_of(target, parts) if key == place[1] else None
         except Exception:
             return None
 
@@ -134,10 +139,18 @@ class _Kept:
         f, code = self.function, self.function.__code__
         cells = _core("serialize").dumps(tuple(cell.cell_contents for cell in f.__closure__ or ()))
         text = repr((code.co_names, [c for c in code.co_consts if not hasattr(c, "co_code")]))
-        own = (f.__module__, f.__qualname__, hashlib.sha256(code.co_code + text.encode() + cells).hexdigest())
+        own = (
+            type(self).__name__,
+            f.__module__,
+            f.__qualname__,
+            hashlib.sha256(code.co_code + text.encode() + cells).hexdigest(),
+        )
         words = (own, self.references, *map(str, signature), *(f"{c.__module__}.{c.__qualname__}" for c in classes))
         name = hashlib.sha256(repr((words, codegen.magic_tuple())).encode()).hexdigest()[:40]
         return f"{name}.code", (own, self.references, tuple(signature), codegen.magic_tuple())
+
+    def _made_of(self, target: Any, parts: Any) -> Any:
+        return _core("compiler").CompileResult._rebuild(target, *parts)
 
     def enable(self) -> None:
         """Always on."""
@@ -147,6 +160,13 @@ class _Kept:
 
     def flush(self) -> None:
         """Nothing is held back."""
+
+
+class _KeptPart(_Kept):
+    """The same for a part of other compiled functions."""
+
+    def _made_of(self, target: Any, parts: Any) -> Any:
+        return import_module("noregret.kernels.numba_parts").rebuild(target, *parts)
 
 
 def _is_ours(thing: Any) -> bool:
