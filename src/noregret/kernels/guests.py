@@ -117,7 +117,7 @@ def explain(error: Exception, state: Any, bodies: tuple[Body, ...]) -> str:
 
 def _sentence(error: Exception, body: Any) -> str:
     """The place where compiling a body failed, by the innermost line that is not Numba's, and Numba's innermost reason."""
-    text = str(error)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # Numba writes in colours where colorama is installed
     places = [(file, int(line)) for file, line in re.findall(r"(/\S+\.py) \((\d+)\)", text)]
     loc = getattr(error, "loc", None)
     places += [(loc.filename, loc.line)] if loc is not None else []
