@@ -61,7 +61,14 @@ LARGEST = 1e100
 
 
 def number(name: str, value: Any, above: float | None = None, infinite: bool = False) -> float:
-    """A finite number that is at least 0, or more than ``above``; ``infinite`` allows ∞ too. Errors call it ``name``."""
+    """A finite number that is at least 0, or more than ``above``; ``infinite`` allows ∞ too. Errors call it ``name``.
+
+    Args:
+        name: for errors.
+        value: what was given.
+        above: the number must be larger; None for at least 0.
+        infinite: ∞ is allowed too.
+    """
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -181,7 +188,15 @@ class Choices:
         self, key: str, theory: tuple[float, str], practical: tuple[float, str] | None = None, *,
         above: float | None = None, infinite: bool = False,
     ) -> float:  # fmt: skip
-        """A number at least 0 (or more than ``above``): given, or by preset, each a pair of value and reason."""
+        """A number at least 0 (or more than ``above``): given, or by preset, each a pair of value and reason.
+
+        Args:
+            key: its name.
+            theory: value and reason, by the presets that follow a theorem.
+            practical: value and reason, by the others; None for the same.
+            above: the number must be larger; None for at least 0.
+            infinite: ∞ is allowed too.
+        """
         value, reason = theory if self.theory or practical is None else practical
         self.values[key] = chosen = number(key, self._chosen(key, value, reason), above, infinite)
         return chosen
@@ -191,18 +206,39 @@ class Choices:
         return probability(self.number("p", (0.01, "probability that the guarantee fails"), above=0.0))
 
     def flag(self, key: str, theory: bool, practical: bool, reason: str) -> bool:
-        """True or False: given, else ``theory`` or ``practical`` by preset, for that ``reason``."""
+        """True or False: given, else ``theory`` or ``practical`` by preset, for that ``reason``.
+
+        Args:
+            key: its name.
+            theory: by the presets that follow a theorem.
+            practical: by the others.
+            reason: for both.
+        """
         self.values[key] = chosen = flag(key, self._chosen(key, theory if self.theory else practical, reason))
         return chosen
 
     def count(self, key: str, theory: tuple[int, str], practical: tuple[int, str] | None = None, most: int = 1 << 62) -> int:
-        """A whole number from 1 to ``most``: given, or by preset, each a pair of value and reason."""
+        """A whole number from 1 to ``most``: given, or by preset, each a pair of value and reason.
+
+        Args:
+            key: its name.
+            theory: value and reason, by the presets that follow a theorem.
+            practical: value and reason, by the others; None for the same.
+            most: the largest that is allowed.
+        """
         value, reason = theory if self.theory or practical is None else practical
         self.values[key] = chosen = integer(key, self._chosen(key, value, reason, scales=False), 1, most)
         return chosen
 
     def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:
-        """One of the ``allowed`` words: given, else ``default``, for that ``reason``."""
+        """One of the ``allowed`` words: given, else ``default``, for that ``reason``.
+
+        Args:
+            key: its name.
+            default: where none is given.
+            allowed: all of them.
+            reason: for the default.
+        """
         word = self._chosen(key, default, reason)
         if word not in allowed:
             raise unknown_name(key, str(word), allowed)
