@@ -98,6 +98,6 @@ def _draw(site: Site, name: str, folder: Path) -> None:
             each = found[learner]
             ax.plot(each.episodes, getattr(each, which).mean(axis=0), color=drawing.colour(learner), label=learner, lw=1.3)
         drawing.label(ax, which.replace("_", " ").capitalize(), "sum over episodes")
-        ax.set(xscale="log", yscale="symlog", ylim=(0, None))
+        ax.set(xscale="log", yscale="symlog", ylim=(0, max(ax.get_ylim()[1], 10)))
     drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8, frameon=False)
     save(drawn, folder / "learners.svg")

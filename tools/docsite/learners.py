@@ -116,7 +116,10 @@ def _options(learner: Any, options: dict[str, Any]) -> str:
 
 def _curves(name: str, refused: dict[str, str]) -> str:
     said = f"{runs.TRIALS} trials of {runs.EPISODES:,} episodes on each small problem, preset `practical`; means."
-    not_there = "".join(f"\n- [{problem}](../problems/{problem}.md): {why}" for problem, why in refused.items())
+    reasons: dict[str, list[str]] = {}
+    for problem, why in refused.items():
+        reasons.setdefault(why, []).append(f"[{problem}](../problems/{problem}.md)")
+    not_there = "".join(f"\n- {', '.join(problems)}: {why}" for why, problems in reasons.items())
     picture = figure(f"Hard regret and hard violation of {name}", f"{name}-curves.svg")
     return f"## Its curves\n\n{said}\n\n{picture}" + (f"\n\nIt does not take\n{not_there}" if refused else "")
 
@@ -190,7 +193,7 @@ def _draw(site: Site, name: str, folder: Path) -> None:
             ax.plot(result.episodes, getattr(result, which).mean(axis=0), color=drawing.COLOURS[place], label=played, lw=1.4)
     for ax, which in zip(axes[0], ("hard_regret", "hard_violation"), strict=True):
         drawing.label(ax, which.replace("_", " ").capitalize(), "sum over episodes")
-        ax.set(xscale="log", yscale="symlog", ylim=(0, None))
+        ax.set(xscale="log", yscale="symlog", ylim=(0, max(ax.get_ylim()[1], 10)))
     drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9, frameon=False)
     save(drawn, folder / "curves.svg")
     (folder / "refused.json").write_text(json.dumps(refused))
