@@ -21,8 +21,9 @@ settings.load_profile("noregret")
 FIRST = (
     "kernels/test_jit.py", "test_examples.py", "learners/test_continuous.py", "testing/test_guests.py", "runs/test_faults.py",
     "sweeps/test_sweeps.py", "contract/test_contract.py", "learners/test_practical.py", "runs/test_survives.py",
-    "fuzz/test_fuzz.py", "learners/test_continuous_numbers.py", "testing/test_pages.py", "experiments/test_compare.py",
-    "store/test_checkpoints.py", "runs/test_clusters.py", "experiments/test_paper.py", "agent/test_agent_auto.py",
+    "fuzz/test_fuzz.py", "learners/test_continuous_numbers.py", "site/test_site.py", "testing/test_pages.py",
+    "experiments/test_compare.py", "store/test_checkpoints.py", "runs/test_clusters.py", "experiments/test_paper.py",
+    "agent/test_agent_auto.py",
 )  # fmt: skip
 
 
