@@ -136,7 +136,7 @@ for file in nr.report("runs", "report", title="How wide should a bonus be?"):
     print(f"{file}  ({file.stat().st_size / 1024:.0f} kB)")
 
 # %%
-print(Path("report/table.tex").read_text()[:1800])
+print("\n".join(Path("report/table.tex").read_text().splitlines()[:13]), "...", sep="\n")
 
 # %% [markdown]
 # ## Search instead of a grid

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -85,3 +85,22 @@ def test_an_array_in_two_places_is_kept_once() -> None:
     assert {"Y", "policy", "tables.Q", "gram.visits"} <= entries.keys()
     assert not {"dual.Y", "tables.policy"} & entries.keys()
     check_numbers(learner._state, entries)
+
+
+def test_a_state_that_has_a_Q_but_no_V_still_plans() -> None:
+    class Tables(NamedTuple):
+        policy: Any
+        Y: Any
+        Q: Any  # not the estimates (H,J,S,A) that a Plan shows
+
+    class Own(Learner):
+        name = "own"
+
+        def _begin(self, asked: Any) -> Tables:
+            return Tables(np.full(self.spec.available.shape, 1.0 / self.spec.n_actions), np.zeros(1), np.zeros(3))
+
+    learner = Own(nr.problems.load("random").spec, episodes=3)
+    learner._planned = True  # nothing to compile
+    plan = learner.plan()
+    assert plan.Q_r is None and plan.V_r is None
+    assert (plan.policy > 0.0).all()

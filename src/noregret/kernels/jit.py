@@ -74,11 +74,11 @@ def cache_folder() -> Path | None:
 
 
 def jit(function: F, *, cached: bool = True, inline: bool = False, references: bool = True) -> F:
-    """Compile ``function`` without the GIL and keep the result on disk; ``inline`` puts it in its callers' place.
+    """Compile ``function`` without the GIL and keep the result on disk; ``inline`` copies its body into each caller.
 
-    Without ``references``, those to arrays are not counted, which costs 5 ns a time. Then neither ``function`` nor what is put
-    in its place may make an array (it is refused when it is compiled) or be given a new one by another function (it would
-    never be freed).
+    With ``references=False`` the compiled code does not count references to arrays, which saves 5 ns a count. Such a function
+    may not make an array, and neither may anything that is copied into it; the compiler refuses that. Nor may it take over an
+    array that another function made, for nothing would ever free it.
     """
     compiled: Any = numba.njit(**OPTIONS, **numba_private.options(inline=inline, references=references))(function)
     numba_private.keep(compiled, code_folder() if cached else None, references)

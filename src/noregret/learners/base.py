@@ -239,7 +239,7 @@ class Learner:
     def _estimates(self) -> dict[str, Array]:
         """Q_r, Q_g, V_r, V_g for :class:`Plan`, where the state or its tables have Q (H,J,S,A) and V (H+1,J,S)."""
         tables = getattr(self._state, "tables", self._state)
-        if not hasattr(tables, "Q"):
+        if not (hasattr(tables, "Q") and hasattr(tables, "V")):  # a guest may use one of the names for something else
             return {}
         Q, V, last = tables.Q, tables.V, 1 + self.spec.n_constraints
         return {

@@ -280,7 +280,11 @@ def changed_meaning(preset: str, params: Mapping[str, Any]) -> bool:
 
 
 def _consistent(c: Constants, H: int) -> None:
-    """A restart sets α and η itself; with a bonus by span, states never visited keep theirs: it must reach the cap (or 0)."""
+    """Refuse options that contradict each other.
+
+    A restart sets α and η itself. And the bonus of a pair that was never tried must lift its value to the cap, or it would not
+    be tried; a bonus by span does so only if λ is small enough.
+    """
     if c.restart == "doubling" and "anytime" in (c.alpha_schedule, c.eta_schedule):
         raise InputError("restart is 'doubling'; expected alpha_schedule and eta_schedule 'fixed', as each part has its own")
     if c.dual_estimate == "pessimistic" and not (c.bonus == "span" and c.lower_clip and c.pessimism > 0.0):
