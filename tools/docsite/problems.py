@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tools.docsite.text import docstring, figure, number, table
 #: Thresholds on a curve of V* over b.
 POINTS = 25
 #: Large worlds have fewer.
-FEWER, LARGE = 11, 5_000
+FEWER, LARGE = 13, 5_000
 
 
 def pages(site: Site) -> Iterator[Page]:
@@ -152,7 +153,7 @@ def draw(name: str, folder: Path) -> None:
     limits = problem.limits() if finite else problem.b
     senses = problem.senses if finite else (">=",) * len(problem.b)
     if getattr(problem, "step_limit", None) is not None:
-        rows.append((f"{problem.constraint_names[0]} of every single step", f"at most {number(problem.step_limit)}"))
+        rows.append(("cost of every single step", f"at most {number(problem.step_limit)}"))
     for i, constraint in enumerate(problem.spec.constraint_names or ("utility",)):
         sign = "at least" if senses[i] == ">=" else "at most"
         rows.append((f"constraint: {constraint}", f"{sign} {number(float(limits[i]))}"))
@@ -171,7 +172,7 @@ def draw(name: str, folder: Path) -> None:
         cells = worlds.grid(name, problem)
         local = name in worlds.STATES
         world = (
-            worlds.draw_grid(name, cells, best.occupancy) if cells is not None
+            worlds.draw_grid(name, problem, cells, best.occupancy) if cells is not None
             else worlds.draw_line(name, problem) if local else worlds.draw_kernel(problem)
         )  # fmt: skip
         if cells is None:
@@ -211,17 +212,40 @@ def _thresholds(problem: Any, best: Any, i: int) -> Curve:
     low, high = nr.oracle.reachable(problem)[i] if finite else (b - 1.5 * best.slater_gap, b + best.slater_gap)
     size = problem.horizon * problem.n_states * problem.n_actions if finite else LARGE + 1
     sense: Any = problem.senses[i] if finite else ">="
-    points = []
-    for threshold in np.linspace(low, high, POINTS if size <= LARGE else FEWER):
+
+    def value(threshold: float) -> float | None:
         moved = problem.b.copy()
         moved[i] = min(threshold, high - 1e-7 * (high - low))
         try:
-            value = float(nr.solve(problem.replace(b=moved)).value)
+            return float(nr.solve(problem.replace(b=moved)).value)
         except nr.InfeasibleError:
-            break
-        points.append((to_threshold(moved[i], sense, problem.horizon), value))
+            return None
+
+    found = bend(value, sorted({float(low), b, float(high)}), POINTS if size <= LARGE else FEWER)
+    points = [(to_threshold(threshold, sense, problem.horizon), height) for threshold, height in found]
     called = (problem.spec.constraint_names or ("utility",) * len(problem.b))[i]
     return f"{called}, {'at least' if sense == '>=' else 'at most'}", to_threshold(b, sense, problem.horizon), points
+
+
+def bend(value: Callable[[float], float | None], places: list[float], count: int) -> list[tuple[float, float]]:
+    """Points of a curve, more of them where it is steep.
+
+    Args:
+        value: the curve; None where there is none.
+        places: the first places, in order.
+        count: how many points there will be.
+    """
+    found = [(x, y) for x in np.union1d(places, np.linspace(places[0], places[-1], 5)).tolist() if (y := value(x)) is not None]
+    widest = (places[-1] - places[0]) / count
+    while len(found) < count:
+        steps = [abs(y1 - y0) if x1 - x0 > 0.1 * widest else 0.0 for (x0, y0), (x1, y1) in itertools.pairwise(found)]
+        i = int(np.argmax(steps))
+        x = (found[i][0] + found[i + 1][0]) / 2
+        y = value(x)
+        if y is None or max(steps) == 0.0:
+            break
+        found.insert(i + 1, (x, y))
+    return found
 
 
 def _step_limits(problem: Any) -> Curve:
@@ -233,7 +257,7 @@ def _step_limits(problem: Any) -> Curve:
             points.append((float(limit), float(nr.solve(moved).value)))
         except nr.NoRegretError:  # what is known to be safe is not, under this limit
             continue
-    return f"{problem.constraint_names[0]} of every step, at most", float(problem.step_limit), points
+    return "cost of every single step, at most", float(problem.step_limit), points
 
 
 def save(figure: Any, path: Path) -> None:

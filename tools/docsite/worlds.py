@@ -11,6 +11,7 @@ from noregret.results import drawing
 #: What actions are called. A world that is not here calls them by their number.
 ACTIONS = {
     "job-scheduling": ("wait", "send"),
+    "machine-load": ("idle", "half load", "full load"),
     "media-control": ("slow", "fast"),
     "streaming": ("fast", "slow"),
     "queue": ("slow, throttled", "slow, free", "fast, throttled", "fast, free"),
@@ -22,7 +23,7 @@ ACTIONS = {
 #: What the states of worlds on a line count.
 STATES = {
     "job-scheduling": "jobs waiting", "media-control": "packets in the buffer", "streaming": "packets in the buffer",
-    "queue": "jobs in the queue", "inventory": "units in stock",
+    "queue": "jobs in the queue", "inventory": "units in stock", "machine-load": "temperature",
 }  # fmt: skip
 _ARROWS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 
@@ -51,16 +52,18 @@ def grid(name: str, problem: Any) -> Any:
     return cells.reshape(n, n)
 
 
-def draw_grid(name: str, cells: Any, occupancy: Any) -> Any:
+def draw_grid(name: str, problem: Any, cells: Any, occupancy: Any) -> Any:
     """A map, the expected visits of the best policy, and its likeliest way out of each cell that it visits.
 
     Args:
         name: of the world.
+        problem: the world.
         cells: its map.
         occupancy: (H,S,A) of the best policy.
     """
     rows, columns = cells.shape
-    visits = occupancy.sum(axis=(0, 2)).reshape(rows, columns)
+    left = np.diagonal(problem.P[0], axis1=0, axis2=2).min(axis=0) < 1.0  # cells that one can leave
+    visits = np.where(left, occupancy.sum(axis=(0, 2)), 0.0).reshape(rows, columns)
     likely = occupancy.sum(axis=0).argmax(axis=1).reshape(rows, columns)
     figure, axes = drawing.new(1, 1, 5.6, 5.2)
     ax = axes[0, 0]
