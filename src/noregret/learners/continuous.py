@@ -20,8 +20,7 @@ still use x itself. What that does to Q: let n visits have been made at step h, 
     E_j = min{ cap, δ_j + ½ min{2, α (δ_r + Σ_i Y_i δ_{g_i})}·cap }          with all of step h+1;  then
     | Q_{j,h}(x,a) - Q_{j,h}(x,a) without merging at step h+1 |  ≤  (√n + 2β_j) ‖φ(x,a)‖_{Λ_h⁻¹}·E_j ,
 
-where the term 2β_j is there only if the bonus is made of the spread of V_{j,h+1}, and the outer min{cap, ·} of E_j holds only
-if Q is clipped at 0 from below.
+with 2β_j only if the bonus is made of the spread of V_{j,h+1}, and with the outer min{cap, ·} only if Q is clipped at 0.
 
 (Q_j is (‖w_j‖ + β/√λ)-Lipschitz in φ, the soft-max moves by at most α·max|Δcomposite|/2 in total variation, and by Cauchy and
 Schwarz Σ_τ |φᵀΛ⁻¹φ_τ| ≤ √n ‖φ‖_{Λ⁻¹}.) :meth:`DensePrimalDualLSVI.merge_error` gives this bound. Where α is large E_j is
