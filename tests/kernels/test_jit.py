@@ -38,7 +38,7 @@ print(found, compiled, jit.cache_folder())
 
 def python(code: str, told: str = "", **env: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", code], input=told, capture_output=True, text=True, env=os.environ | env, timeout=300, check=False
+        [sys.executable, "-c", code], input=told, capture_output=True, text=True, env=os.environ | env, timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
