@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -155,13 +155,73 @@ def slope(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> Slope:
         >>> round(slope(k, 3.0 * np.sqrt(k)), 6)
         0.5
     """
+    return line(episodes, curve, start).slope
+
+
+class Line(NamedTuple):
+    """A line through a curve on log–log axes."""
+
+    slope: Slope
+    since: float  # the first episode that it is fitted to
+    r2: float  # R², the share of the variance that it explains
+    rms: float  # how far the curve is from it, as a share of the value
+
+    @property
+    def fits(self) -> bool:
+        """Whether the curve is such a line: R² is high, or it is near everywhere, as a flat curve is, and it can go on.
+
+        A sum of losses that are bounded cannot grow faster than linearly for long: a slope above 1 is of something that passes.
+        """
+        return bool((self.r2 >= FIT_R2 or self.rms <= FIT_RMS) and self.slope <= 1.05)
+
+
+def line(episodes: ArrayLike, curve: ArrayLike, start: float = 0.1) -> Line:
+    """The line of least squares through a curve on log–log axes, as :func:`slope` has it, and how well it fits.
+
+    Args:
+        episodes: the recorded episodes k, rising.
+        curve: the value of the curve at each of them.
+        start: the share of the episodes that is left out at the beginning.
+    """
     k, y = np.asarray(episodes, dtype=np.float64), np.asarray(curve, dtype=np.float64)
-    wanted = np.geomspace(max(start * k[-1], k[0]), k[-1], 50)
-    pick = np.unique(np.searchsorted(k, wanted).clip(0, len(k) - 1))
+    first = max(start * k[-1], k[0])
+    pick = np.unique(np.searchsorted(k, np.geomspace(first, k[-1], 50)).clip(0, len(k) - 1))
     pick = pick[y[pick] > 0]
     if len(pick) < 2:
-        return Slope("nan")
-    return Slope(np.polyfit(np.log(k[pick]), np.log(y[pick]), 1)[0])
+        return Line(Slope("nan"), first, math.nan, math.nan)
+    x, z = np.log(k[pick]), np.log(y[pick])
+    found = np.polyfit(x, z, 1)
+    left = z - np.polyval(found, x)
+    spread = float(np.sum((z - z.mean()) ** 2))
+    r2 = 1.0 - float(np.sum(left**2)) / spread if spread > 0.0 else 1.0
+    return Line(Slope(found[0]), first, r2, float(np.sqrt(np.mean(left**2))))
+
+
+#: A line fits a curve when it explains this share of the variance of its logarithm, or is as near as this.
+FIT_R2, FIT_RMS = 0.98, 0.02
+
+#: Where a line may begin, as shares of the episodes: the earliest from which it fits is taken.
+BEGINNINGS = (0.01, 0.03, 0.1, 0.3)
+
+
+def growth(episodes: ArrayLike, curve: ArrayLike) -> Line | None:
+    """The longest line that fits a curve up to its end, each curve with its own range; None where none does.
+
+    Args:
+        episodes: the recorded episodes k, rising.
+        curve: the value of the curve at each of them.
+
+    Example:
+        >>> k = np.arange(1, 1001)
+        >>> round(growth(k, 3.0 * np.sqrt(k)).slope, 6), growth(k, 1.0 + np.sin(k / 50))
+        (0.5, None)
+    """
+    y = np.asarray(curve, dtype=np.float64)
+    k = np.asarray(episodes, dtype=np.float64)
+    for start in BEGINNINGS:
+        if (y[k >= start * k[-1]] > 0.0).all() and (found := line(k, y, start)).fits:
+            return found
+    return None
 
 
 def late(episodes: ArrayLike, curves: ArrayLike, share: float = 0.1) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import InputError
-from noregret.metrics import Cell, Interval, Slope, length, mean_interval, slope
+from noregret.metrics import Cell, Interval, Slope, length, line, mean_interval
 from noregret.problems.base import Array
 from noregret.results import drawing
 from noregret.results.base import Saved, Table, savable
@@ -132,13 +132,15 @@ class RunResult(Saved):
         return mean_interval(self._samples(which, constraint)[:, -1])
 
     def slope(self, which: str = "regret") -> Slope:
-        """The exponent of growth of a mean curve over the last nine tenths of the episodes; nan unless it is positive there.
+        """The exponent of growth of a mean curve over the last nine tenths of the episodes; nan where no line fits.
 
-        A curve that crosses zero has logarithms on one side only, and a line through those says nothing about growth.
+        A curve that crosses zero has logarithms on one side only, and a line through those says nothing about growth. What a
+        line that fits is, :class:`noregret.metrics.Line` says.
         """
         mean = getattr(self, which).mean(axis=0)
+        found = line(self.episodes, mean, FITTED)
         fitted = mean[self.episodes >= FITTED * self.episodes[-1]]
-        return slope(self.episodes, mean, FITTED) if (fitted > 0).all() else Slope("nan")
+        return found.slope if (fitted > 0).all() and found.fits else Slope("nan")
 
     def _samples(self, which: str, constraint: int) -> Array:
         return np.asarray(self.dual[:, :, constraint] if which == "dual" else getattr(self, which))

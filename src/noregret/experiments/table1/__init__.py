@@ -1,0 +1,127 @@
+"""Table 1 of the paper, measured: every system that the paper names, printed with tuned numbers and in its practical form.
+
+The runs go through the store; the numbers are kept as data (``rows.csv``), and the table is made from the data alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from noregret import learners, metrics
+from noregret.errors import InputError
+from noregret.experiments.table1.settings import EPISODES, FORMS, LEAST_TRIALS, POINTS, PROBLEM, ROWS, TRIALS, Row
+from noregret.results import RunResult
+from noregret.runs import Ask, How, play
+from noregret.runs.prepare import prepared
+from noregret.store import RunKey
+
+#: Seconds of a pilot, by the clock of the processor.
+PILOT = 1.0
+#: The share of the episodes that counts as late.
+LATE = 0.1
+#: The curves that are summed up.
+SUMS = ("regret", "violation", "hard_regret", "hard_violation")
+
+
+def rows(names: Sequence[str] | None = None) -> list[Row]:
+    """The rows whose learners are there, or those of some learners.
+
+    Raises:
+        InputError: the table has no row for a learner.
+    """
+    there = [row for row in ROWS if row.learner in learners.names()]
+    for name in names or ():
+        if name not in {row.learner for row in there}:
+            raise InputError(f"learner {name!r} has no row; expected {', '.join(row.learner for row in there)}")
+    return [row for row in there if names is None or row.learner in names]
+
+
+def asked(row: Row, form: str, episodes: int = EPISODES, trials: int = 1) -> Ask:
+    """The runs of a row: nothing is given but a safe policy, to those that need one.
+
+    Args:
+        row: the algorithm.
+        form: the preset.
+        episodes: K.
+        trials: how many.
+    """
+    told = {"safe_policy": "safest"} if "safe_policy" in learners.get(row.learner).told else {}
+    return Ask(PROBLEM, row.learner, episodes, trials, 0, max(1, episodes // POINTS), preset=form, params=told)
+
+
+def pilot(key: RunKey) -> float:
+    """Microseconds of an episode on one core, compilation aside, by the clock of the processor: others at work do not count."""
+    trial = prepared(key).start(key)
+    trial.compile()
+    begin = time.process_time()
+    for _ in trial.blocks():
+        if time.process_time() - begin > PILOT:
+            break
+    return 1e6 * (time.process_time() - begin) / max(trial.k, 1)
+
+
+def measure(
+    names: Sequence[str] | None,
+    how: How,
+    *,
+    episodes: int = EPISODES,
+    trials: int | None = None,
+    tell: Callable[[dict[str, Any]], None] = lambda row: None,
+) -> list[dict[str, Any]]:
+    """Play the rows of the table and sum them up.
+
+    Args:
+        names: learners; all rows by default.
+        how: where runs are played and kept.
+        episodes: K.
+        trials: how many; by default ten, and fewer of what is slow.
+        tell: a function that is called with each row that is measured.
+
+    Returns:
+        A row for each form, as :mod:`noregret.experiments.table1.page` writes them. Forms that a signal stopped are left out.
+    """
+    found = []
+    for row in rows(names):
+        for form in FORMS:
+            if form not in learners.get(row.learner).presets:
+                continue
+            ask = asked(row, form, episodes)
+            micro = pilot(ask.keys()[0])
+            ask = replace(ask, trials=trials or next((n for most, n in TRIALS if micro * episodes < 1e6 * most), LEAST_TRIALS))
+            keys = ask.keys()
+            sitting = play(keys, how)
+            if not sitting.finished(keys):
+                return found
+            found.append(summed(row, form, sitting.result(keys), micro))
+            tell(found[-1])
+    return found
+
+
+def summed(row: Row, form: str, result: RunResult, micro: float) -> dict[str, Any]:
+    """The numbers of a row.
+
+    Args:
+        row: the algorithm.
+        form: the preset.
+        result: its trials.
+        micro: microseconds of an episode.
+    """
+    made: dict[str, Any] = {"learner": row.learner, "preset": form, "episodes": int(result.episodes[-1])}
+    made["trials"], made["microseconds"] = result.trials, micro
+    for which in SUMS:
+        made |= _interval(which, result.last(which))
+    late = metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE)
+    made |= _interval("late_loss", metrics.mean_interval(late))
+    for which in ("hard_regret", "hard_violation"):
+        line = metrics.growth(result.episodes, getattr(result, which).mean(axis=0))
+        made |= {f"{which}_slope": None if line is None else float(line.slope)}
+        made |= {f"{which}_since": None if line is None else float(line.since)}
+    draws = result.notes.get("simulator draws")
+    return made | {"draws": None if draws is None else float(draws.mean())}
+
+
+def _interval(name: str, one: metrics.Interval) -> dict[str, float]:
+    return {name: float(one.mean), f"{name}_low": float(one.low), f"{name}_high": float(one.high)}

@@ -1,0 +1,124 @@
+"""The table from its data: what is measured, and who is who. README shows both."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noregret import learners
+from noregret._system.arrays import read_bytes
+from noregret._system.files import make_folder, write_whole
+from noregret.errors import FileError, told
+from noregret.experiments.table1.settings import FORMS, ROWS
+from noregret.metrics import Cell, Interval, Slope, show
+from noregret.results.base import Table, csv_text
+
+#: The file with the numbers.
+DATA = "rows.csv"
+NUMBERS = ("regret", "violation", "hard_regret", "hard_violation", "late_loss")
+FIELDS = (
+    "learner", "preset", "episodes", "trials", "microseconds",
+    *(f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high")),
+    "hard_regret_slope", "hard_regret_since", "hard_violation_slope", "hard_violation_since", "draws",
+)  # fmt: skip
+#: What a learner is told beyond the spec and the episodes, in words.
+WORDS = {"reward": "mean rewards", "utilities": "mean utilities", "safe_policy": "a safe policy", "simulator": "a simulator"}
+#: Lines of README between which the table stands.
+BEGIN, END = "<!-- made by noregret table1 -->", "<!-- end of what noregret table1 makes -->"
+
+
+def read(folder: Path) -> list[dict[str, str]]:
+    """The rows that were measured, in the order of the table.
+
+    Raises:
+        FileError: there is no such file.
+    """
+    path = folder / DATA
+    with told(path, "cannot be read; expected the data of the table"):
+        text = read_bytes(path).decode()
+    order = {row.learner: i for i, row in enumerate(ROWS)}
+    found = list(csv.DictReader(text.splitlines()))
+    for row in found:
+        if row.get("learner") not in order or row.get("preset") not in FORMS:
+            raise FileError(
+                f"{path}: has a row of {row.get('learner')!r}, preset {row.get('preset')!r}; expected rows of the table"
+            )
+    return sorted(found, key=lambda row: (order[row["learner"]], FORMS.index(row["preset"])))
+
+
+def write(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
+    """Put rows into the data, in place of those of the same learner and form."""
+    make_folder(folder)
+    here = {(row["learner"], row["preset"]) for row in rows}
+    kept = read(folder) if (folder / DATA).exists() else []
+    lines = [*(row for row in kept if (row["learner"], row["preset"]) not in here), *rows]
+    text = csv_text([FIELDS, *([row.get(field) for field in FIELDS] for row in lines)])
+    write_whole(folder / DATA, lambda file: file.write(text.encode()))
+    ordered = csv_text([FIELDS, *([row[field] for field in FIELDS] for row in read(folder))])
+    return write_whole(folder / DATA, lambda file: file.write(ordered.encode()))
+
+
+def measured(rows: Sequence[Mapping[str, str]]) -> Table:
+    """What each form did."""
+    names = {row.learner: f"{row.algorithm}, {row.source}" for row in ROWS}
+    made: list[tuple[Cell, ...]] = []
+    for row in rows:
+        numbers = [_interval(row, name) for name in NUMBERS]
+        slopes = [_slope(row, which) for which in ("hard_regret", "hard_violation")]
+        draws = f"{float(row['draws']):,.0f}" if row["draws"] else "-"
+        time = f"{float(row['microseconds']):.3g} µs"
+        made.append((names[row["learner"]], row["preset"], *numbers, *slopes, draws, time, int(row["trials"])))
+    columns = (
+        "algorithm", "form", "regret", "violation", "hard regret", "hard violation", "late loss", "slope of hard regret",
+        "slope of hard violation", "simulator draws", "time an episode", "trials",
+    )  # fmt: skip
+    return Table("Table 1 of the paper, measured", columns, made)
+
+
+def who(rows: Sequence[Mapping[str, str]]) -> Table:
+    """What each algorithm promises, is told, and where its formulas are from."""
+    names = {row.learner: f"{row.algorithm}, {row.source}" for row in ROWS}
+    made: list[tuple[Cell, ...]] = []
+    for name in dict.fromkeys(row["learner"] for row in rows):
+        learner = learners.get(name)
+        orders = learner.promise or ("-", "-")
+        made.append((names[name], f"`{name}`", *orders, tells(name), learner.source or "-"))
+    columns = ("algorithm", "learner", "regret (order)", "violation (order)", "is told", "formulas from")
+    return Table("Who is who", columns, made)
+
+
+def tells(name: str) -> str:
+    """What a learner is told beyond the spec and the episodes, in words."""
+    return ", ".join(WORDS.get(each, each) for each in learners.get(name).told) or "nothing"
+
+
+def markdown(folder: Path) -> str:
+    """Both tables, as README has them."""
+    rows = read(folder)
+    return f"{BEGIN}\n\n{measured(rows).markdown()}\n{who(rows).markdown()}\n{END}\n"
+
+
+def put(text: str, folder: Path) -> str:
+    """A page with the table made anew between its two lines.
+
+    Raises:
+        FileError: the page has no such lines.
+    """
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise FileError(f"the page has no place for the table; expected the lines {BEGIN!r} and {END!r}, once each")
+    before, rest = text.split(BEGIN)
+    return before + markdown(folder) + rest.split(END)[1].removeprefix("\n")
+
+
+def _interval(row: Mapping[str, str], name: str) -> Interval:
+    return Interval(*(np.float64(row[f"{name}{end}"]) for end in ("", "_low", "_high")))  # type: ignore[arg-type]
+
+
+def _slope(row: Mapping[str, str], which: str) -> str:
+    if not row[f"{which}_slope"]:
+        return "-"
+    return f"{show(Slope(row[f'{which}_slope']))} (k ≥ {float(row[f'{which}_since']):,.0f})"
