@@ -83,13 +83,13 @@ def test_late_is_the_growth_over_the_last_tenth() -> None:
     assert metrics.late([7], [[21.0]]) == [3.0]  # nothing was recorded before: the whole sum
 
 
-def test_a_slope_of_nothing_has_no_sign() -> None:
+def test_a_slope_is_of_hard_regret_and_of_a_line_that_fits() -> None:
     result = nr.run(nr.problems.load("job-scheduling"), "uniform", episodes=50, trials=1, record_every=1)
-    flat = dataclasses.replace(result, regret=1.0 - 1e-6 * result.episodes[None], hard_regret=np.ones((1, 50)))
-    value, which = report.any_slope(flat)
-    assert (report.slope_text(flat), which) == ("0.00", "regret") and -1e-3 < value < 0  # every digit is kept
-    below = dataclasses.replace(flat, regret=-np.ones((1, 50)))
-    assert (report.slope_text(below), report.any_slope(below)[1]) == ("0.00 (hard)", "hard regret")
+    flat = dataclasses.replace(result, regret=-np.ones((1, 50)), hard_regret=1.0 - 1e-6 * result.episodes[None])
+    value = report.hard_slope(flat)
+    assert value is not None and metrics.show(value) == "0.00" and -1e-3 < value < 0  # every digit is kept
+    bent = dataclasses.replace(result, hard_regret=np.where(result.episodes < 40, 1.0, 1.0 + result.episodes - 39.0)[None])
+    assert report.hard_slope(bent) is None
 
 
 def test_front_by_hand() -> None:
@@ -119,10 +119,9 @@ def test_the_table_on_disk(compared: tuple[Path, str]) -> None:
         best = cells[problem, "optimal"]
         for column in ("regret", "violation", "hard regret", "hard violation", "late loss"):
             assert abs(float(best[column])) < 1e-9 * 400
-        assert best["slope of regret"] == best["slope of regret (curve)"] == ""
+        assert best["slope of hard regret"] == ""
         assert float(cells[problem, "safest"]["hard violation"]) == 0.0
-        assert float(cells[problem, "uniform"]["slope of regret"]) == pytest.approx(1.0, abs=1e-9)
-        assert cells[problem, "uniform"]["slope of regret (curve)"] == "regret"
+        assert float(cells[problem, "uniform"]["slope of hard regret"]) == pytest.approx(1.0, abs=1e-9)
         assert cells[problem, "primal-dual-lsvi"]["promised regret"] == "√(d³H³T)"
         greedy = cells[problem, "primal-dual-lsvi:alpha=inf"]
         assert float(greedy["regret"]) != float(cells[problem, "primal-dual-lsvi"]["regret"])
@@ -202,7 +201,6 @@ def test_a_comparison_without_matplotlib_has_its_tables(tmp_path: Path, monkeypa
         (["--problems", "nowhere"], "unknown problem 'nowhere'"),
         (["--learners", "nobody"], "unknown learner 'nobody'"),
         (["--learners", ""], "learners is empty"),
-        (["--table1", "--learners", "uniform"], "--table1 has its own problem and learners"),
         (["--learners", "lsvi-bisection:passes=0", "-k", "10"], "no learner ran: lsvi-bisection:passes=0 on job-scheduling"),
         (["--learners", "uniform", "--slater-gap", "some"], "slater_gap is 'some'"),
     ],
@@ -284,32 +282,3 @@ def test_after_ctrl_c_what_was_done_is_written_and_the_same_command_goes_on(
     for path in whole.iterdir():
         if path.is_file():
             assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
-
-
-# --- Table 1 -------------------------------------------------------------------------------------------------------
-
-
-def test_table1_has_the_rows_and_orders_of_the_paper() -> None:
-    assert [row.learner for row in settings.TABLE1] == [
-        "opdop", "opt-primal-dual", "opt-dual", "optpess-primal-dual", "triple-q", "primal-dual-lsvi",
-    ]  # fmt: skip
-    for row in settings.TABLE1:
-        assert learners.get(row.learner).promise[0] == row.regret
-    assert [row.learner for row in settings.TABLE1 if row.linear] == ["opdop", "primal-dual-lsvi"]
-    assert [row.learner for row in settings.TABLE1 if row.model_free] == ["triple-q", "primal-dual-lsvi"]
-
-
-def test_table1_prints_published_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "TABLE1", settings.TABLE1[-1:])
-    monkeypatch.setattr(settings, "TABLE1", settings.TABLE1[-1:])
-    done = runner.invoke(app, ["compare", "--table1", "-k", "300", "-t", "2", "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "table1.csv").read_text())))
-    alone = nr.run(nr.problems.load("job-scheduling"), "primal-dual-lsvi", episodes=300, trials=2, record_every=1)
-    assert rows[0]["algorithm"] == "Algorithm 1, Ghosh 2022"
-    assert (rows[0]["linear"], rows[0]["model-free"], rows[0]["regret (order)"]) == ("yes", "yes", "√(d³H³T)")
-    assert float(rows[0]["measured regret"]) == pytest.approx(alone.regret[:, -1].mean(), rel=1e-12)
-    which = rows[0]["measured slope (curve)"]
-    assert float(rows[0]["measured slope"]) == alone.slope(which.replace(" ", "_"))
-    assert "measured slope (curve)" not in (tmp_path / "table1.md").read_text()
-    assert "Table 1 of the paper, measured on job-scheduling: 2 trials of 300 episodes, preset practical" in done.output

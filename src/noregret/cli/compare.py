@@ -39,13 +39,6 @@ def compare(
     seed: arg.Seed = 0,
     preset: arg.Preset = "practical",
     slater_gap: arg.SlaterGap = None,
-    table1: Annotated[
-        bool,
-        typer.Option(
-            "--table1",
-            help="The paper's Table 1, measured on its job-scheduling world (200000 episodes, 10 trials by default).",
-        ),
-    ] = False,
     out: arg.Out = Path("results/compare"),
     fresh: arg.Fresh = False,
     backend: arg.Backend = "threads",
@@ -60,14 +53,10 @@ def compare(
     from noregret.experiments import compare as experiment
     from noregret.experiments.compare import settings
 
-    if table1 and (problems or learners):
-        raise InputError("--table1 has its own problem and learners; leave --problems and --learners out")
     names = listed(problems) if problems is not None else list(settings.PROBLEMS)
     texts = listed(learners) if learners is not None else list(settings.LEARNERS)
-    if table1:
-        names, texts = [settings.TABLE1_PROBLEM], [row.learner for row in settings.TABLE1]
-    K = episodes if episodes is not None else settings.TABLE1_EPISODES if table1 else arg.DEFAULT_EPISODES
-    n = trials if trials is not None else settings.TABLE1_TRIALS if table1 else settings.TRIALS
+    K = episodes if episodes is not None else arg.DEFAULT_EPISODES
+    n = trials if trials is not None else settings.TRIALS
     entries = [settings.Entry.read(text) for text in texts]
     grid = experiment.Grid(names, entries, K, n, seed, preset, arg.gap(slater_gap))
     told: list[Outcome] = []
@@ -77,10 +66,10 @@ def compare(
         say(f"[{len(told)}/{len(grid.cells)}] {one.label} on {one.problem}" + (f": {one.reason}" if one.reason else ""))
 
     done = experiment.run_grid(grid, arg.how(out, fresh, backend, address, workers), tell)
-    _conclude(done, out, table1)
+    _conclude(done, out)
 
 
-def _conclude(done: Comparison, out: Path, table1: bool) -> None:
+def _conclude(done: Comparison, out: Path) -> None:
     """Write and print what ran; say what was stopped."""
     from noregret.experiments.compare import page, settings
 
@@ -88,8 +77,8 @@ def _conclude(done: Comparison, out: Path, table1: bool) -> None:
     if not ran and not stopped:
         raise InputError(f"no learner ran: {done[0].label} on {done[0].problem}: {done[0].reason}")
     if ran:
-        files = page.write(done, out, table1)
-        for made in page.shown(done, table1):
+        files = page.write(done, out)
+        for made in page.shown(done):
             console().print(made.rich())
             console().print()
         console().print(f"wrote {', '.join(file.name for file in files)} in {out}")

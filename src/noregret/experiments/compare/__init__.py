@@ -1,4 +1,4 @@
-"""Comparisons: every learner on every problem under one protocol, and the rows of the paper's Table 1.
+"""Comparisons: every learner on every problem under one protocol.
 
 A comparison is a grid of problems and entries, each a learner with its parameters. All cells have the same seed, so that trial
 t of every learner meets the same world. A learner that refuses a problem is a row with its reason, and the rest goes on.

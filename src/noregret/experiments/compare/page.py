@@ -12,8 +12,7 @@ import numpy as np
 
 from noregret import metrics
 from noregret._system.files import make_folder
-from noregret.experiments.compare.settings import TABLE1
-from noregret.metrics import Cell, Interval, Slope, length, show, words
+from noregret.metrics import Cell, Interval, Slope, length
 from noregret.report import figures
 from noregret.report.tables import curves, without_speed, write_text
 from noregret.results import Comparison, Outcome, RunResult, drawing
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
 LATE = 0.1
 
 COLUMNS = (
-    "learner", "regret", "violation", "hard regret", "hard violation", "slope of regret",
+    "learner", "regret", "violation", "hard regret", "hard violation", "slope of hard regret",
     "late loss", "episodes/s", "promised regret", "promised violation",
 )  # fmt: skip
 CAPTION = (
-    "Sums over all episodes, mean ± 95% over the trials. Slope: of regret on log-log axes ('hard': of hard regret, where "
-    "regret is not positive throughout). Late loss: hard regret plus hard violation in an episode, over the last tenth. "
+    "Sums over all episodes, mean ± 95% over the trials. Slope: on log-log axes, over the longest range up to the end in which "
+    "a line fits; '-' where none does. Late loss: hard regret plus hard violation in an episode, over the last tenth. "
     "Promised: the orders of the theorem, logarithms left out; the theorems are about the constants of preset theory."
 )
 #: What stands in place of a promise.
@@ -46,40 +45,12 @@ def late_loss(result: RunResult) -> Interval:
     return metrics.mean_interval(metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE))
 
 
-def any_slope(result: RunResult) -> tuple[Slope | None, str]:
-    """The slope of regret, or of hard regret where regret is not positive throughout; and the name of that curve.
-
-    Where neither curve has a slope, the answer is None and no name.
-    """
-    if result.last("hard_regret").mean >= ROUNDING * result.episodes[-1]:
-        for which in ("regret", "hard_regret"):
-            found = result.slope(which)
-            if not np.isnan(found):
-                return found, words(which)
-    return None, ""
-
-
-def slope_text(result: RunResult) -> str:
-    """The slope of a result as text with two digits; "(hard)" follows a slope of hard regret."""
-    value, which = any_slope(result)
-    if value is None:
-        return "-"
-    return show(value) + (" (hard)" if which == "hard regret" else "")
-
-
-def with_slopes(made: Table, outcomes: Sequence[Outcome], column: str) -> Table:
-    """A table of outcomes with every digit of its slopes, and a new column that says which curve each slope is of.
-
-    Args:
-        made: the table, a row for each outcome.
-        outcomes: the outcomes, in the order of the rows.
-        column: the name of the column with the slopes.
-    """
-    i = made.columns.index(column)
-    rows = []
-    for row, one in zip(made.rows, outcomes, strict=True):
-        rows.append((*row[:i], *((None, "") if one.result is None else any_slope(one.result)), *row[i + 1 :]))
-    return replace(made, columns=(*made.columns[:i], column, f"{column} (curve)", *made.columns[i + 1 :]), rows=tuple(rows))
+def hard_slope(result: RunResult) -> Slope | None:
+    """The slope of hard regret, over its own range; None where no line fits, or where all of it is rounding."""
+    if result.last("hard_regret").mean < ROUNDING * result.episodes[-1]:
+        return None
+    line = metrics.growth(result.episodes, result.hard_regret.mean(axis=0))
+    return None if line is None else line.slope
 
 
 def shared_by(outcomes: Sequence[Outcome]) -> list[str]:
@@ -109,7 +80,7 @@ def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
             continue
         sums = [result.last(which) for which in ("regret", "violation", "hard_regret", "hard_violation")]
         rows.append(
-            (one.label, *sums, slope_text(result), late_loss(result), result.episodes_per_second, *(one.promise or UNPROMISED))
+            (one.label, *sums, hard_slope(result), late_loss(result), result.episodes_per_second, *(one.promise or UNPROMISED))
         )
     return with_draws(Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *shared_by(outcomes), *refused])), outcomes)
 
@@ -127,7 +98,7 @@ def everything(outcomes: Sequence[Outcome]) -> str:
     """The table of all problems as CSV, with every digit, and the reason of each refusal."""
     made = table(outcomes)
     rows = tuple((one.problem, *row, one.reason) for one, row in zip(outcomes, made.rows, strict=True))
-    return without_speed(with_slopes(Table("", ("problem", *made.columns, "reason"), rows), outcomes, "slope of regret")).csv()
+    return without_speed(Table("", ("problem", *made.columns, "reason"), rows)).csv()
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
@@ -213,13 +184,12 @@ def _logarithmic(ax: Axes, axis: str) -> None:
 # --- files --------------------------------------------------------------------------------------------------------
 
 
-def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str], paper: bool = False) -> list[Path]:
+def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> list[Path]:
     """Tables (CSV, Markdown), all curves (CSV), and the figures of a comparison in which something ran.
 
     Args:
         outcomes: the cells.
         folder: where the files go.
-        paper: whether these are the rows of the paper's Table 1, which then is written too.
     """
     out = make_folder(folder)
     written = [write_text(out / "table.csv", everything(outcomes)), write_text(out / "table.md", markdown(outcomes))]
@@ -231,41 +201,14 @@ def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str], paper: bo
             if any(one.result for one in own):
                 written += figures.write_all(curves_figure(own, styles), out / f"curves-{figures.file_name(problem)}")
         written += figures.write_all(pareto_figure(outcomes), out / "pareto")
-    if paper:
-        made = table1(outcomes)
-        exact = with_slopes(made, outcomes, "measured slope")
-        written += [write_text(out / "table1.csv", exact.csv()), write_text(out / "table1.md", made.markdown())]
     return written
 
 
-def shown(outcomes: Sequence[Outcome], paper: bool = False) -> list[Table]:
-    """The tables for a terminal: the paper's Table 1, or one for each problem."""
-    if paper:
-        return [table1(outcomes)]
+def shown(outcomes: Sequence[Outcome]) -> list[Table]:
+    """The tables for a terminal, one for each problem."""
     return [table(own, f"{problem}{_protocol(own, ': ')}") for problem, own in Comparison(outcomes).by_problem().items()]
 
 
 def _protocol(outcomes: Sequence[Outcome], before: str) -> str:
     first = next((one.result for one in outcomes if one.result), None)
     return f"{before}{length(first.trials, int(first.episodes[-1]))}" if first else ""
-
-
-def table1(outcomes: Sequence[Outcome]) -> Table:
-    """The paper's Table 1, with the measured numbers beside the published orders."""
-    rows: list[tuple[Cell, ...]] = []
-    for published, one in zip(TABLE1, outcomes, strict=True):
-        linear, model_free = ("yes" if true else "no" for true in (published.linear, published.model_free))
-        row = (f"{published.algorithm}, {published.source}", linear, model_free, published.regret, published.violation)
-        if one.result is None:
-            rows.append((*row, None, None, None, None))
-            continue
-        measured = (one.result.last("regret"), one.result.last("violation"), late_loss(one.result))
-        rows.append((*row, slope_text(one.result), *measured))
-    columns = (
-        "algorithm", "linear", "model-free", "regret (order)", "violation (order)", "measured slope",
-        "measured regret", "measured violation", "late loss",
-    )  # fmt: skip
-    refused = [f"{one.label} did not run: {one.reason}" for one in outcomes if one.result is None]
-    preset = next((f", preset {one.result.preset}" for one in outcomes if one.result), "")
-    title = f"Table 1 of the paper, measured on {outcomes[0].problem}{_protocol(outcomes, ': ')}{preset}"
-    return Table(title, columns, tuple(rows), "\n".join([CAPTION, *shared_by(outcomes), *refused]))

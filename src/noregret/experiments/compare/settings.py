@@ -1,4 +1,4 @@
-"""What is compared when nothing is said, the rows of the paper's Table 1, and a learner with parameters as text."""
+"""What is compared when nothing is said, and a learner with parameters as text."""
 
 from __future__ import annotations
 
@@ -29,33 +29,6 @@ TRIALS = 5
 STOPPED = "stopped before its last episode"
 #: Recorded points of a curve.
 POINTS = 500
-
-TABLE1_PROBLEM = "job-scheduling"
-TABLE1_EPISODES = 200_000
-TABLE1_TRIALS = 10
-
-
-@dataclass(frozen=True)
-class Published:
-    """A row of the paper's Table 1 (paper.tex l. 151-160) and our learner for it. The orders leave out logarithms."""
-
-    algorithm: str
-    source: str
-    linear: bool
-    model_free: bool
-    regret: str
-    violation: str
-    learner: str
-
-
-TABLE1 = (
-    Published("OPDOP", "Ding 2021", True, False, "√(d²H⁵T)", "√(d²H⁵T)", "opdop"),
-    Published("OptPrimalDual-CMDP", "Efroni 2020", False, False, "√(H⁵S²AT)", "√(H⁵S²AT)", "opt-primal-dual"),
-    Published("OptDual-CMDP", "Efroni 2020", False, False, "√(H³S²AT)", "√(H³S²AT)", "opt-dual"),
-    Published("OptPess-PrimalDual", "Liu 2021", False, False, "√(H⁵S³AT)", "1", "optpess-primal-dual"),
-    Published("Triple-Q", "Wei 2022", False, True, "H^3.2·T^0.8·√(SA)", "0", "triple-q"),
-    Published("Algorithm 1", "Ghosh 2022", True, True, "√(d³H³T)", "√(d³H³T)", "primal-dual-lsvi"),
-)
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def measure(
     Returns:
         A row for each form, as :mod:`noregret.experiments.table1.page` writes them. Forms that a signal stopped are left out.
     """
-    found = []
+    found: list[dict[str, Any]] = []
     for row in rows(names):
         for form in FORMS:
             if form not in learners.get(row.learner).presets:
