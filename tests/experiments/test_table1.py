@@ -47,19 +47,21 @@ def test_a_row_is_what_a_run_gives(tmp_path: Path) -> None:
     assert page.tells("opse-lcmdp") == "mean rewards, mean utilities, a safe policy" and page.tells("opt-dual") == "nothing"
 
 
-def test_the_readme_shows_what_the_command_makes_of_the_data() -> None:
-    done = runner.invoke(app, ["table1", "--data", str(ROOT / "benchmarks" / "table1")])
+def test_the_pages_show_what_the_command_makes_of_the_data() -> None:
+    data = ROOT / "benchmarks" / "table1"
+    done = runner.invoke(app, ["table1", "--data", str(data)])
     assert done.exit_code == 0, done.output
-    assert done.stdout in (ROOT / "README.md").read_text("utf-8")
-    rows = page.read(ROOT / "benchmarks" / "table1")
-    assert {row["learner"] for row in rows} >= {row.learner for row in settings.ROWS[:6]}
-    with (ROOT / "benchmarks" / "table1" / page.DATA).open(encoding="utf-8") as file:
+    assert done.stdout in (ROOT / "docs" / "table1.md").read_text("utf-8")
+    assert page.markdown(data, "paper") in (ROOT / "README.md").read_text("utf-8")
+    rows = page.read(data)
+    assert {row["learner"] for row in rows} >= {row.learner for row in settings.ROWS[: page.PAPER]}
+    with (data / page.DATA).open(encoding="utf-8") as file:
         assert next(csv.reader(file)) == list(page.FIELDS)
 
 
 def test_a_page_gets_its_table_between_two_lines(tmp_path: Path) -> None:
     data = ROOT / "benchmarks" / "table1"
-    (tmp_path / "page.md").write_text(f"before\n\n{page.BEGIN}\nold\n{page.END}\n\nafter\n", "utf-8")
+    (tmp_path / "page.md").write_text(f"before\n\n{page.BEGIN['all']}\nold\n{page.END}\n\nafter\n", "utf-8")
     done = runner.invoke(app, ["table1", "--data", str(data), "--page", str(tmp_path / "page.md")])
     assert done.exit_code == 0, done.output
     text = (tmp_path / "page.md").read_text("utf-8")

@@ -145,7 +145,10 @@ def test_a_preset_stays_unless_something_is_clearly_better() -> None:
 
 
 def test_every_learner_with_a_space_is_searched_in_the_forms_it_declares() -> None:
-    assert {one.learner for one in experiment.forms()} == {name for name in learners.names() if learners.get(name).space}
+    searched = {one.learner for one in experiment.forms()}
+    assert searched == {name for name in learners.names() if learners.get(name).space} - {"slucb-qvi"}
+    with pytest.raises(InputError, match="no limit on a step"):
+        experiment.forms(["slucb-qvi"])
     assert {test.problem for test in settings.HELD_OUT}.isdisjoint(test.problem for rung in settings.RUNGS for test in rung)
 
 

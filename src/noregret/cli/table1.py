@@ -18,7 +18,10 @@ def table1(
         "benchmarks/table1"
     ),
     page: Annotated[
-        Path | None, typer.Option("--page", metavar="FILE", help="A page, such as README.md, whose table is made anew.")
+        Path | None,
+        typer.Option(
+            "--page", metavar="FILE", help="A page, such as README.md, whose table is made anew; then nothing is printed."
+        ),
     ] = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Play the runs first, and put their numbers into the data.")
@@ -48,8 +51,9 @@ def table1(
     if measure:
         names = None if learners is None else listed(learners)
         experiment.measure(names, arg.how(out, False, "threads", None, workers), episodes=episodes, trials=trials, tell=tell)
-    if page is not None:
+    if page is None:
+        typer.echo(pages.markdown(data), nl=False)
+    else:
         from noregret.report.tables import write_text
 
         write_text(page, pages.put(page.read_text("utf-8"), data))
-    typer.echo(pages.markdown(data), nl=False)

@@ -1,4 +1,4 @@
-"""The table from its data: what is measured, and who is who. README shows both."""
+"""The table from its data: what is measured, and who is who. README shows the paper's rows, docs/table1.md all of them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ FIELDS = (
 )  # fmt: skip
 #: What a learner is told beyond the spec and the episodes, in words.
 WORDS = {"reward": "mean rewards", "utilities": "mean utilities", "safe_policy": "a safe policy", "simulator": "a simulator"}
-#: Lines of README between which the table stands.
-BEGIN, END = "<!-- made by noregret table1 -->", "<!-- end of what noregret table1 makes -->"
+#: The lines of a page between which the table stands, for the paper's rows alone and for all.
+BEGIN = {"paper": "<!-- the paper's rows, made by noregret table1 -->", "all": "<!-- all rows, made by noregret table1 -->"}
+END = "<!-- end of what noregret table1 makes -->"
+#: How many rows the paper's table has.
+PAPER = 6
 
 
 def read(folder: Path) -> list[dict[str, str]]:
@@ -96,10 +99,19 @@ def tells(name: str) -> str:
     return ", ".join(WORDS.get(each, each) for each in learners.get(name).told) or "nothing"
 
 
-def markdown(folder: Path) -> str:
-    """Both tables, as README has them."""
-    rows = read(folder)
-    return f"{BEGIN}\n\n{measured(rows).markdown()}\n{who(rows).markdown()}\n{END}\n"
+def markdown(folder: Path, which: str = "all") -> str:
+    """The tables as a page has them, between its two lines.
+
+    Args:
+        folder: has the data.
+        which: "paper" for its own rows, or "all".
+    """
+    paper = {row.learner for row in ROWS[:PAPER]}
+    rows = [row for row in read(folder) if which == "all" or row["learner"] in paper]
+    own = measured(rows)
+    if which == "paper":
+        own = own.only(set(own.columns) - {"simulator draws"})
+    return f"{BEGIN[which]}\n\n{own.markdown()}\n{who(rows).markdown()}\n{END}\n"
 
 
 def put(text: str, folder: Path) -> str:
@@ -108,10 +120,11 @@ def put(text: str, folder: Path) -> str:
     Raises:
         FileError: the page has no such lines.
     """
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise FileError(f"the page has no place for the table; expected the lines {BEGIN!r} and {END!r}, once each")
-    before, rest = text.split(BEGIN)
-    return before + markdown(folder) + rest.split(END)[1].removeprefix("\n")
+    which = next((name for name, begin in BEGIN.items() if text.count(begin) == 1), None)
+    if which is None or text.count(END) != 1:
+        raise FileError(f"the page has no place for the table; expected a line {BEGIN['all']!r} and a line {END!r}")
+    before, rest = text.split(BEGIN[which])
+    return before + markdown(folder, which) + rest.split(END)[1].removeprefix("\n")
 
 
 def _interval(row: Mapping[str, str], name: str) -> Interval:

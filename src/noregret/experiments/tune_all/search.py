@@ -79,16 +79,26 @@ class Form:
 
 
 def forms(names: Sequence[str] | None = None) -> list[Form]:
-    """All that can be searched, or what some learners have.
+    """All that can be searched, or what some learners have. A learner of another kind of constraint is left out unless named.
 
     Raises:
-        InputError: a learner is unknown, or has nothing that may be tried.
+        InputError: a learner is unknown, has nothing that may be tried, or refuses the problems of the protocol.
     """
-    chosen = learners.names() if names is None else list(names)
-    for name in chosen:
-        if not learners.get(name).space and names is not None:
+    found = []
+    for name in learners.names() if names is None else names:
+        space = learners.get(name).space
+        own = [Form(name, form) for form in FORMS if form in space]
+        if names is not None and not own:
             raise InputError(f"learner {name!r} has no space; expected one that declares what may be tried")
-    return [Form(name, form) for name in chosen for form in FORMS if form in learners.get(name).space]
+        try:
+            for form in own:
+                begins(form, RUNGS[0][0].problem)
+        except InputError:
+            if names is not None:
+                raise
+            continue
+        found += own
+    return found
 
 
 def begins(form: Form, problem: str) -> dict[str, Any]:
