@@ -14,7 +14,7 @@ import numpy as np
 
 from noregret._system.files import make_folder, write_whole
 from noregret.experiments.tune_all.search import Found, score
-from noregret.experiments.tune_all.settings import BUDGET, EXPLORE, HELD_OUT, KEEP, LEAST, MARGIN, RUNGS
+from noregret.experiments.tune_all.settings import BUDGET, EXPLORE, HELD_OUT, KEEP, KEPT, LEAST, MARGIN, RUNGS
 
 #: The files, in the order in which they are written; the winners last, as they say that all is there.
 CONFIGURATIONS, HELD, PROTOCOL, TABLE, WINNERS = "configurations.csv", "held-out.csv", "protocol.json", "table.md", "tuned.json"
@@ -47,7 +47,7 @@ def write(found: Sequence[Found], folder: Path, budget: int = BUDGET, seed: int 
 def protocol(budget: int, seed: int) -> dict[str, Any]:
     """The protocol as data."""
     return {
-        "budget": budget, "seed": seed, "explore": EXPLORE, "keep": KEEP, "margin": MARGIN, "least": LEAST,
+        "budget": budget, "seed": seed, "explore": EXPLORE, "keep": KEEP, "margin": MARGIN, "least": LEAST, "kept": KEPT,
         "rungs": [[test._asdict() for test in tests] for tests in RUNGS], "held_out": [test._asdict() for test in HELD_OUT],
         "score": "geometric mean over runs of (hard regret + worst hard violation) / (episodes x the uniform policy's loss)",
     }  # fmt: skip
@@ -90,11 +90,18 @@ def markdown(folder: Path) -> str:
         most = max(int(row["rungs"]) for row in own)
         begin = float(own[0]["score"])
         best = min((row for row in own if int(row["rungs"]) == most), key=lambda row: (float(row["score"]), int(row["number"])))
-        stays = not float(best["score"]) < (1.0 - MARGIN) * begin
+        kept = f"{learner}-{preset}" in KEPT
+        stays = kept or not float(best["score"]) < (1.0 - MARGIN) * begin
         runs = [row for row in held if (row["learner"], row["preset"]) == (learner, preset)]
         out = [score([float(row[name]) for row in runs]) for name in ("begin", "winner")]
         after = begin if stays else float(best["score"])
-        won = "stays" if stays else best["configuration"].replace("; ", ", ")
+        won = (
+            f"kept; the best had {float(best['score']):.4f}"
+            if kept
+            else "stays"
+            if stays
+            else best["configuration"].replace("; ", ", ")
+        )
         lines.append(f"| {learner} | {preset} | {len(own)} | {begin:.4f} | {after:.4f} | {out[0]:.4f} | {out[1]:.4f} | {won} |")
     return "\n".join(lines) + "\n"
 

@@ -24,7 +24,7 @@ from scipy.stats import qmc
 
 from noregret import learners, oracle
 from noregret.errors import InputError
-from noregret.experiments.tune_all.settings import EXPLORE, KEEP, LEAST, MARGIN, MOVES, NEAR, RUNGS, STEP, Test
+from noregret.experiments.tune_all.settings import EXPLORE, KEEP, KEPT, LEAST, MARGIN, MOVES, NEAR, RUNGS, STEP, Test
 from noregret.learners import tuned
 from noregret.runs import How, play
 from noregret.runs.keys import make_key
@@ -264,8 +264,10 @@ class Found:
 
     @property
     def winner(self) -> Trial:
-        """The best, or what the preset begins with where that is not worse by more than the margin."""
+        """The best, or what the preset begins with where that is not worse by more than the margin, or is kept."""
         best = self.finalists[0]
+        if self.form.name in KEPT:
+            return self.begin
         return best if best.score < (1.0 - MARGIN) * self.begin.score else self.begin
 
     @property
