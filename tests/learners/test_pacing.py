@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,20 @@ import pytest
 
 from noregret import learners
 from noregret.errors import InputError
+from noregret.learners import tuned
 from tests.reference.tables import Tables
 from tests.support import small
 
+pytestmark = pytest.mark.usefixtures("before_any_search")
+
 NAMES = ("opdop", "opt-primal-dual", "opt-dual", "optpess-primal-dual")
+
+
+@pytest.fixture
+def before_any_search() -> Iterator[None]:
+    """Each option is off unless a test turns it on."""
+    with tuned.ignored():
+        yield
 
 
 def episodes(problem: Any, count: int) -> Any:

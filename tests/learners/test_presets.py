@@ -12,7 +12,7 @@ import pytest
 import noregret as nr
 from noregret.errors import InputError
 from noregret.features import OneHot
-from noregret.learners import presets
+from noregret.learners import presets, tuned
 from noregret.problems.continuous import ContinuousSpec
 from tests.support import fitting, small, told
 
@@ -129,7 +129,8 @@ def test_stored_runs_of_the_old_meaning_keep_their_names_and_new_ones_get_others
         prepare(old.problem).start(old)
     for preset, params in (("paper", {"beta": 0.2}), ("simple", {"beta": 0.2}), ("practical", {"zeta": 0.1})):
         assert nr.learners.meaning("primal-dual-lsvi", preset, params) == 1
-    assert nr.learners.meaning("optimal", "practical", {}) == nr.learners.meaning("opdop", "practical", {"eta": 1.0}) == 1
+    with tuned.ignored():
+        assert nr.learners.meaning("optimal", "practical", {}) == nr.learners.meaning("opdop", "practical", {"eta": 1.0}) == 1
 
 
 def test_every_option_of_algorithm_1_is_on_the_list_of_departures() -> None:
