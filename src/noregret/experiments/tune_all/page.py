@@ -14,7 +14,7 @@ import numpy as np
 
 from noregret._system.files import make_folder, write_whole
 from noregret.experiments.tune_all.search import Found, score
-from noregret.experiments.tune_all.settings import BUDGET, EXPLORE, HELD_OUT, KEEP, KEPT, LEAST, MARGIN, RUNGS
+from noregret.experiments.tune_all.settings import BUDGET, EXPLORE, HARM, HELD_OUT, KEEP, KEPT, LEAST, MARGIN, RUNGS
 
 #: The files, in the order in which they are written; the winners last, as they say that all is there.
 CONFIGURATIONS, HELD, PROTOCOL, TABLE, WINNERS = "configurations.csv", "held-out.csv", "protocol.json", "table.md", "tuned.json"
@@ -33,7 +33,10 @@ def write(found: Sequence[Found], folder: Path, budget: int = BUDGET, seed: int 
     here = {(one.form.learner, one.form.preset) for one in found}
     written = [
         _rows(
-            folder / CONFIGURATIONS, ("learner", "preset", "number", "rungs", "score", "configuration"), _trials(found), here
+            folder / CONFIGURATIONS,
+            ("learner", "preset", "number", "rungs", "score", "winner", "configuration"),
+            _trials(found),
+            here,
         ),
         _rows(folder / HELD, ("learner", "preset", "problem", "episodes", "seed", "begin", "winner"), _held(found), here),
         _text(folder / PROTOCOL, json.dumps(protocol(budget, seed), indent=1, ensure_ascii=False) + "\n"),
@@ -47,7 +50,8 @@ def write(found: Sequence[Found], folder: Path, budget: int = BUDGET, seed: int 
 def protocol(budget: int, seed: int) -> dict[str, Any]:
     """The protocol as data."""
     return {
-        "budget": budget, "seed": seed, "explore": EXPLORE, "keep": KEEP, "margin": MARGIN, "least": LEAST, "kept": KEPT,
+        "budget": budget, "seed": seed, "explore": EXPLORE, "keep": KEEP, "margin": MARGIN, "harm": HARM, "least": LEAST,
+        "kept": KEPT,
         "rungs": [[test._asdict() for test in tests] for tests in RUNGS], "held_out": [test._asdict() for test in HELD_OUT],
         "score": "geometric mean over runs of (hard regret + worst hard violation) / (episodes x the uniform policy's loss)",
     }  # fmt: skip
@@ -89,26 +93,28 @@ def markdown(folder: Path) -> str:
         own = [row for row in trials if (row["learner"], row["preset"]) == (learner, preset)]
         most = max(int(row["rungs"]) for row in own)
         begin = float(own[0]["score"])
-        best = min((row for row in own if int(row["rungs"]) == most), key=lambda row: (float(row["score"]), int(row["number"])))
-        kept = f"{learner}-{preset}" in KEPT
-        stays = kept or not float(best["score"]) < (1.0 - MARGIN) * begin
+        best = min(float(row["score"]) for row in own if int(row["rungs"]) == most)
+        (winner,) = (row for row in own if row["winner"])
         runs = [row for row in held if (row["learner"], row["preset"]) == (learner, preset)]
         out = [score([float(row[name]) for row in runs]) for name in ("begin", "winner")]
-        after = begin if stays else float(best["score"])
-        won = (
-            f"kept; the best had {float(best['score']):.4f}"
-            if kept
-            else "stays"
-            if stays
-            else best["configuration"].replace("; ", ", ")
-        )
+        after, kept = float(winner["score"]), f"{learner}-{preset}" in KEPT
+        won = winner["configuration"].replace("; ", ", ") if winner is not own[0] else "stays"
+        won = f"kept; the best had {best:.4f}" if kept else won
         lines.append(f"| {learner} | {preset} | {len(own)} | {begin:.4f} | {after:.4f} | {out[0]:.4f} | {out[1]:.4f} | {won} |")
     return "\n".join(lines) + "\n"
 
 
 def _trials(found: Sequence[Found]) -> list[list[Any]]:
     return [
-        [one.form.learner, one.form.preset, trial.number, trial.rungs, _short(trial.score), _said(trial.params)]
+        [
+            one.form.learner,
+            one.form.preset,
+            trial.number,
+            trial.rungs,
+            _short(trial.score),
+            "yes" if trial is one.winner else "",
+            _said(trial.params),
+        ]
         for one in found
         for trial in one.trials
     ]

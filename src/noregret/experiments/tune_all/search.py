@@ -24,7 +24,7 @@ from scipy.stats import qmc
 
 from noregret import learners, oracle
 from noregret.errors import InputError
-from noregret.experiments.tune_all.settings import EXPLORE, KEEP, KEPT, LEAST, MARGIN, MOVES, NEAR, RUNGS, STEP, Test
+from noregret.experiments.tune_all.settings import EXPLORE, HARM, KEEP, KEPT, LEAST, MARGIN, MOVES, NEAR, RUNGS, STEP, Test
 from noregret.learners import tuned
 from noregret.runs import How, play
 from noregret.runs.keys import make_key
@@ -234,12 +234,13 @@ def score(found: Sequence[float]) -> float:
 
 @dataclass
 class Trial:
-    """A configuration with its place: how many rungs it was judged on, and its score there."""
+    """A configuration with its place: how many rungs it was judged on, its score there, and its losses problem by problem."""
 
     number: int
     params: dict[str, Any]
     rungs: int = 0
     score: float = math.inf
+    losses: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -264,11 +265,13 @@ class Found:
 
     @property
     def winner(self) -> Trial:
-        """The best, or what the preset begins with where that is not worse by more than the margin, or is kept."""
-        best = self.finalists[0]
-        if self.form.name in KEPT:
-            return self.begin
-        return best if best.score < (1.0 - MARGIN) * self.begin.score else self.begin
+        """The best that does no harm, or what the preset begins with where that is hardly worse, or is kept."""
+        own = self.begin
+        for trial in self.finalists if self.form.name not in KEPT else ():
+            harmless = all(loss <= HARM * own.losses[problem] for problem, loss in trial.losses.items())
+            if harmless and trial.score < (1.0 - MARGIN) * own.score:
+                return trial
+        return own
 
     @property
     def entry(self) -> dict[str, Any]:
@@ -313,7 +316,10 @@ def search(
         found.signal = losses([key for own in keys.values() for key in own], journal, how)
         if found.signal is None:
             for trial in some:
-                trial.rungs, trial.score = rung + 1, score([journal.losses[key.id] for key in keys[trial.number]])
+                own = keys[trial.number]
+                trial.rungs, trial.score = rung + 1, score([journal.losses[key.id] for key in own])
+                by = {key.problem: [journal.losses[one.id] for one in own if one.problem == key.problem] for key in own}
+                trial.losses = {problem: score(found) for problem, found in by.items()}
             through(sum(x.episodes * len(x.seeds) for x in rungs[rung]) * len(some))
         return found.signal is not None
 

@@ -64,8 +64,9 @@ HELD_OUT: tuple[Test, ...] = (
     Test("random:seed=204,S=6,A=3,H=8,fraction=0.7", 20_000, (0,)),
 )
 
-#: A configuration takes the place of the one that a preset begins with when its score is lower by at least this share.
-MARGIN = 0.02
+#: A configuration takes the place of the one that a preset begins with when its score is lower by at least this share, and its
+#: loss on no problem is more than so many times as large: what fails to learn somewhere must not win by gains elsewhere.
+MARGIN, HARM = 0.05, 2.0
 
 #: A loss counts as at least this share of the uniform policy's.
 LEAST = 1e-4
