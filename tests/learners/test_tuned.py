@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,7 +93,8 @@ def test_the_winners_of_the_package_are_well_formed() -> None:
             ranges = dict(parse_range(text) for text in space["theory" if preset == "tuned" else preset])
             assert winner.keys() <= ranges.keys()
             made(name, preset)
-    assert json.loads(json.dumps(tuned.packaged())) == tuned.packaged()
+    found = json.loads((Path(__file__).parents[2] / "benchmarks" / "tuning" / "tuned.json").read_text("utf-8"))
+    assert found == tuned.packaged()  # what the search left is what the package has
 
 
 def test_winners_are_the_preset_and_give_way_to_what_is_given(found: Any) -> None:
