@@ -196,7 +196,14 @@ def test_damaged_code_is_made_again(tmp_path: Path) -> None:
     assert python(OURS, NOREGRET_CACHE_DIR=str(tmp_path)) == ["6.0", "0"]
     (path,) = (p for p in kept(tmp_path) if b"noregret.invented" in p.read_bytes())
     whole = path.read_bytes()
-    damaged = [b"", whole[:100], whole[:-1], whole[:2000] + b"\0" + whole[2001:], sealed(b"no pickle"), sealed(whole[32:-9])]
+    damaged = [
+        b"",
+        whole[:100],
+        whole[:-1],
+        whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:],
+        sealed(b"no pickle"),
+        sealed(whole[32:-9]),
+    ]
     told = "".join(f"{path} -{content.hex()}\n" for content in damaged)
     said = python(OURS + AGAIN, told, NOREGRET_CACHE_DIR=str(tmp_path))
     assert said == ["6.0", "1"] + ["6.0", "0", "6.0", "1"] * len(damaged), "found; then made again each time, and kept"

@@ -7,8 +7,8 @@ Let β be the bonus and λ the ridge. Before episode k, for h = H..1 (V_{H+1} = 
     Q_h  ←  min{ ⟨w_h,φ⟩ + β ‖φ‖_{Λ_h⁻¹}, cap }
     π_h  greedy on Q_h, uniform over exact ties;   V_h(x) = max_a Q_h(x,a)
 
-It ignores the constraints: what it shows beside the others is what they cost. It is Algorithm 1 with Y = 0 and α = ∞, and a
-test holds it to that bit for bit.
+It ignores the constraints: what it shows beside the others is what they cost. So no search that counts violation sets its
+numbers. It is Algorithm 1 with Y = 0 and α = ∞, and a test holds it to that bit for bit.
 
 Constants: ``theory`` has λ = 1, cap H and β = bonus_scale·dH√log(2dT/p), whose constant c the paper leaves open.
 ``practical`` has β = 0.3·bonus_scale and λ = (β/H)², so that an untried pair is worth exactly H, as in ``primal-dual-lsvi``.
@@ -21,7 +21,6 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -89,10 +88,6 @@ class LSVIUCB(LeastSquaresLearner):
     parameters: ClassVar[tuple[str, ...]] = REGRESSION
     promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "none")
     source: ClassVar[str] = "notes"
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-6:1:log", "lam_scale=1e-6:1:log"),
-        "practical": ("bonus_scale=0.01:10:log", "lam_scale=0.01:10:log"),
-    }
 
     def _start(self, choices: Choices) -> LSVIState:
         spec = self.spec
