@@ -65,7 +65,7 @@ def test_all_files_are_there_and_whole(done):
         assert data.startswith(b"\x89PNG\r\n\x1a\n") and data.endswith(b"IEND\xaeB`\x82") and len(data) > 30_000
         assert ET.parse(out / f"{name}.svg").getroot().tag.endswith("svg")
     text = (out / "figure1.svg").read_text()
-    for words in ("against V*(b)", "against V*(b+ζ)", "dual variable", "fitted", "hard violation"):
+    for words in ("against V*(b)", "against V*(b+ζ)", "dual variable", "for comparison", "hard violation"):
         assert words in text
     assert str(out / "page.md") in result.output.replace("\n", "")
 

@@ -170,7 +170,7 @@ def test_rounding_refuses_a_temperature_and_a_radius_of_nothing() -> None:
 @pytest.mark.parametrize("seed", [5, 6])
 def test_bisection_is_the_literal_one(kind: str, seed: int) -> None:
     p = problem(seed, kind=kind, tight=0.98)
-    trial = start(p, "lsvi-bisection", 40, alpha=7.0, beta=0.02, max_price=20.0, passes=12)
+    trial = start(p, "lsvi-bisection", 40, alpha=7.0, beta=0.02, lam=(0.02 / p.horizon) ** 2, max_price=20.0, passes=12)
     c = trial.learner.constants
     slow = ReferenceBisection(
         phi_of(p), p.horizon, p.b, lam=c["lam"], beta=c["beta"], alpha=7.0, eta=0.0, xi=0.0, cap=c["cap"], lower_clip=True,
@@ -192,7 +192,8 @@ def test_bisection_is_the_literal_one(kind: str, seed: int) -> None:
 def test_bisection_with_a_vacuous_constraint_plays_price_0_as_algorithm_1() -> None:
     p = problem(8).replace(b=[0.0])
     with pytest.warns(UserWarning, match="cannot bind"):
-        res = nr.run(p, "lsvi-bisection", episodes=300, trials=2, record_every=10, alpha=5.0)
+        own = {"alpha": 5.0, "beta": 0.3, "lam": (0.3 / p.horizon) ** 2}
+        res = nr.run(p, "lsvi-bisection", episodes=300, trials=2, record_every=10, **own)
     assert not res.dual.any()
     options = {"preset": "paper", "zeta": 0.0, "cap": "H-h+1", "lower_clip": True, "alpha": 5.0, "beta": 0.3, "eta": 0.0}
     other = nr.run(p, "primal-dual-lsvi", episodes=300, trials=2, record_every=10, **options)

@@ -115,8 +115,9 @@ def test_the_last_iterate_converges_where_plain_primal_dual_circles() -> None:
     All three see the same episodes. An episode with π(0) = p has hard regret (1/2 − p)⁺ and hard violation (p − 1/2)⁺.
     """
     K, steps = 6000, {"alpha": 0.05, "eta": 0.05, "xi": 4.0, "bonus_scale": 0.0}
+    plain = {"damping": False, "anti_windup": False, "alpha_schedule": "fixed", "eta_schedule": "fixed"}
     kinds: dict[str, dict[str, Any]] = {
-        "opt-primal-dual": steps,
+        "opt-primal-dual": steps | plain | {"dual_estimate": "optimistic"},
         "regularized-primal-dual": steps | {"tau": 0.05},
         "uopt-rpgpd": {"preset": "theory", "bonus_scale": 0.0},
     }

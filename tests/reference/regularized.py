@@ -44,11 +44,11 @@ class ReferenceRegularized(Tables):
         for h in range(self.H):
             for x in range(self.S):
                 may = self.available[h, x]
-                weight = (1 - alpha * tau) * np.log(self.policy[h, x, may]) + alpha * self.composite(self.Q, h, x)[may]
+                weight = max(1 - alpha * tau, 0.0) * np.log(self.policy[h, x, may]) + alpha * self.composite(self.Q, h, x)[may]
                 weight = np.exp(weight - weight.max())
                 self.policy[h, x, may] = weight / weight.sum()
         for i in range(self.J - 1):
             lack = self.b[i] - self.value(self.V, i)
-            self.Y[i] = np.clip((1 - eta * tau) * self.Y[i] + eta * lack, 0, self.xi)
+            self.Y[i] = np.clip(max(1 - eta * tau, 0.0) * self.Y[i] + eta * lack, 0, self.xi)
         self.k += 1
         self.keep(*episode)

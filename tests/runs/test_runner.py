@@ -335,10 +335,10 @@ def test_a_learner_from_elsewhere_runs_through_the_same_loop() -> None:
 
 
 def test_a_state_without_bodies_is_named() -> None:
-    from noregret.kernels.dispatch import _plan
+    from noregret.kernels.dispatch import plan
 
     with pytest.raises(TypeError, match="no plan for tuple"):
-        _plan((1, 2))
+        plan((1, 2))
 
 
 def test_cores_are_those_of_this_process() -> None:

@@ -19,6 +19,8 @@ plays it, and steps
     π_h(a|x) ← ∝ π_h(a|x)^(1−ατ) exp( α (Q_{r,h} + Σ_i Y_i Q_{g_i,h}) )
     Y_i ← clip( (1−ητ) Y_i + η (b_i − V_{g_i,1}), 0, ξ ).
 
+Where a step is so long that 1−ατ or 1−ητ is below 0, it counts as 0 here; with the printed constants it never is.
+
 The first is the mirror step with the Q of the reward r − τ log π, written out. With bonuses w_l/√n for means and w_p/√n for
 transitions, w_l = √(2 log(2SAH(I+1)K/p)), w_p = H√(4S log(3SAHK/p)), bonus_g = (w_l + w_p)/√n, and bonus_r has
 τ w_p log A/√n more, for the entropy of the steps to come.
