@@ -32,7 +32,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_the_command_plays_and_writes(played: tuple[Path, str]) -> None:
     out, printed = played
-    files = {f"leaderboard.{kind}" for kind in ("json", "csv", "html", "png", "svg")}
+    files = {f"leaderboard.{kind}" for kind in ("json", "csv", "html", "md", "png", "svg")}
     assert {path.name for path in out.iterdir()} == {*files, "runs", "pilots.json"}
     board = Leaderboard.read(out / "leaderboard.json")
     assert board.problems == ["random:S=3,A=2,H=2", "random:S=3,A=2,H=2,m=2"] and len(board.cells) == 6

@@ -86,7 +86,7 @@ def test_a_best_score_of_nothing_divides_nothing() -> None:
 
 def test_what_is_saved_is_read_back_and_makes_the_same_files(folder: Path, tmp_path: Path) -> None:
     names = {path.name for path in folder.iterdir()}
-    assert names == {f"leaderboard.{kind}" for kind in ("json", "csv", "html", "png", "svg")}
+    assert names == {f"leaderboard.{kind}" for kind in ("json", "csv", "html", "md", "png", "svg")}
     again = Leaderboard.read(folder / "leaderboard.json")
     assert again.cells == a_board().cells and again.rows == a_board().rows and again.protocol == a_board().protocol
     page.write(again, tmp_path)
@@ -161,6 +161,12 @@ def test_the_page_has_every_cell_escapes_text_and_links_only_to_itself(folder: P
     assert sorted(outline.links) == [f"#cell-{i}" for i in range(8)]
     assert "left out: it needs &lt;b&gt;more&lt;/b&gt;" in text and "safe <i>" not in text and "<b>more</b>" not in text
     assert "Nothing &amp; nobody." in text and text.count("noregret run left --learner opdop") == 2
+
+
+def test_the_page_for_the_documentation(folder: Path) -> None:
+    text = (folder / "leaderboard.md").read_text()
+    assert "| opdop | 1.50" in text and "- safe <i> on left: it needs <b>more</b>" in text and "(leaderboard.png)" in text
+    assert "4 learners on 2 problems; every cell is 2 trials of 1,000 episodes" in text and "Nothing & nobody." in text
 
 
 # --- in a browser -------------------------------------------------------------------------------------------------

@@ -25,7 +25,9 @@ _DASHES = {"-": "solid", "--": "dash", ":": "dot", "-.": "dashdot"}
 
 
 def write(board: Leaderboard, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the page, the data as JSON and as CSV, and the picture as PNG and SVG (none without matplotlib).
+    """Write the page, the data as JSON and as CSV, a page for the documentation, and the picture as PNG and SVG.
+
+    There is no picture without matplotlib.
 
     Args:
         board: the leaderboard.
@@ -34,11 +36,38 @@ def write(board: Leaderboard, folder: str | os.PathLike[str]) -> list[Path]:
     out = make_folder(folder)
     text = page(board)
     made = [board.save(out / f"{STEM}.json"), write_text(out / f"{STEM}.csv", board.table().csv())]
-    made.append(write_text(out / f"{STEM}.html", text))
+    made += [write_text(out / f"{STEM}.html", text), write_text(out / f"{STEM}.md", markdown(board))]
     if figures.available():
         drawn = overview(board)
         made += [figures.write(drawn, out / f"{STEM}.{kind}", 120) for kind in ("png", "svg")]
     return made
+
+
+def markdown(board: Leaderboard) -> str:
+    """A page for the documentation: the picture, the standings, how it was played, and what was left out."""
+    protocol, table = board.protocol, board.analysis.standings()
+    length = metrics.length(protocol.trials, protocol.episodes)
+    limited = ", ".join(_limited(board))
+    about = [
+        f"{len(board.learners)} learners on {len(board.problems)} problems; every cell is {length}, preset "
+        f"`{protocol.preset}`, seed {protocol.seed}. A score is hard regret plus hard violation, summed over all episodes; lower is better.",
+        *(
+            [f"On {limited} every single step is limited, and unsafe steps take the place of hard violation."]
+            if limited
+            else []
+        ),
+        *protocol.remarks,
+        f"A cell whose runs would take over {protocol.most:g} s each is left out.",
+    ]
+    reasons = [f"- {learner} on {', '.join(where)}: {reason}" for learner, reason, where in _reasons(board)]
+    parts = [
+        "# Leaderboard", f"![Ratio of every learner to the best one of each problem, and performance profiles]({STEM}.png)",
+        "\n".join(about), table.markdown().rstrip(), table.caption,
+        f"Every number: [{STEM}.csv]({STEM}.csv). The page with the curves of each cell and the line that repeats it is made "
+        f"from [{STEM}.json]({STEM}.json) by `noregret {STEM} --from docs/{STEM}.json`; nothing is played for that.",
+        *(["## What was left out, and why", "\n".join(reasons)] if reasons else []),
+    ]  # fmt: skip
+    return "\n\n".join(parts) + "\n"
 
 
 def page(board: Leaderboard, title: str = "Leaderboard") -> str:
