@@ -50,7 +50,8 @@ def markdown(board: Leaderboard) -> str:
     limited = ", ".join(_limited(board))
     about = [
         f"{len(board.learners)} learners on {len(board.problems)} problems; every cell is {length}, preset "
-        f"`{protocol.preset}`, seed {protocol.seed}. A score is hard regret plus hard violation, summed over all episodes; lower is better.",
+        f"`{protocol.preset}`, seed {protocol.seed}. A score is hard regret plus hard violation, summed over all "
+        "episodes; lower is better.",
         *(
             [f"On {limited} every single step is limited, and unsafe steps take the place of hard violation."]
             if limited
