@@ -21,8 +21,8 @@ plays it, and steps
 
 Where a step is so long that 1−ατ or 1−ητ is below 0, it counts as 0 here; with the printed constants it never is.
 
-The first is the mirror step with the Q of the reward r − τ log π, written out. With bonuses w_l/√n for means and w_p/√n for
-transitions, w_l = √(2 log(2SAH(I+1)K/p)), w_p = H√(4S log(3SAHK/p)), bonus_g = (w_l + w_p)/√n, and bonus_r has
+The step of the policy is the mirror step with the Q of the reward r − τ log π, written out. With bonuses w_l/√n for means and
+w_p/√n for transitions, w_l = √(2 log(2SAH(I+1)K/p)), w_p = H√(4S log(3SAHK/p)), bonus_g = (w_l + w_p)/√n, and bonus_r has
 τ w_p log A/√n more, for the entropy of the steps to come.
 
 Constants of ``theory``: τ = K^(−1/7), α = η = γ² K^(−5/7)/(H²I), ξ = H(1 + τ log A)/γ, ``bonus_scale`` 1. With these exponents
