@@ -176,7 +176,7 @@ def _measured(paper: Paper) -> dict[str, str]:
     course = f"It is {number(violation[peak])} at episode {result.episodes[peak]:,}, its largest, and {end}\n  after {K:,}"
     if peak == len(violation) - 1:
         course = f"It is still growing at the last one, where it is {end}"
-    slope = result.slope()
+    slope, hard = result.slope(), result.slope("hard_regret")
     growth = "Here the regret has none: there are too few episodes.\n "
     if np.isfinite(slope):
         growth = f"Here the slope of the regret is {show(slope)}."
@@ -199,7 +199,7 @@ def _measured(paper: Paper) -> dict[str, str]:
         "violation_agrees": f"- **The violation comes back.** {course}, as the paper describes.\n" if back else "",
         "violation_differs": "" if back else f"- **The violation does not come back** within these episodes. {course}.\n",
         "slope": growth,
-        "hard_slope": show(result.slope("hard_regret")),
+        "hard_slope": f"has a slope of {show(hard)}" if np.isfinite(hard) else "fits no line",
         "second_half_slope": show(metrics.slope(result.episodes, result.hard_regret.mean(axis=0), 0.5)),
         "rate": f"{np.polyfit(result.episodes[late], regret[late], 1)[0]:.4f}" if late.sum() > 1 else "-",
         "turns": often,
