@@ -14,7 +14,7 @@ import numpy as np
 
 from noregret._system.files import make_folder, write_whole
 from noregret.experiments.tune_all.search import Found, score
-from noregret.experiments.tune_all.settings import BUDGET, EXPLORE, HARM, HELD_OUT, KEEP, KEPT, LEAST, MARGIN, RUNGS
+from noregret.experiments.tune_all.settings import BUDGET, EXPLORE, HARM, HELD_OUT, LEAST, MARGIN, RUNGS, SHARES
 
 #: The files, in the order in which they are written; the winners last, as they say that all is there.
 CONFIGURATIONS, HELD, PROTOCOL, TABLE, WINNERS = "configurations.csv", "held-out.csv", "protocol.json", "table.md", "tuned.json"
@@ -50,10 +50,10 @@ def write(found: Sequence[Found], folder: Path, budget: int = BUDGET, seed: int 
 def protocol(budget: int, seed: int) -> dict[str, Any]:
     """The protocol as data."""
     return {
-        "budget": budget, "seed": seed, "explore": EXPLORE, "keep": KEEP, "margin": MARGIN, "harm": HARM, "least": LEAST,
-        "kept": KEPT,
+        "budget": budget, "seed": seed, "explore": EXPLORE, "shares": SHARES, "margin": MARGIN, "harm": HARM, "least": LEAST,
         "rungs": [[test._asdict() for test in tests] for tests in RUNGS], "held_out": [test._asdict() for test in HELD_OUT],
-        "score": "geometric mean over runs of (hard regret + worst hard violation) / (episodes x the uniform policy's loss)",
+        "score": "geometric mean over tests of the mean over seeds of (hard regret + worst hard violation) / "
+        "(episodes x the uniform policy's loss)",
     }  # fmt: skip
 
 
@@ -91,15 +91,16 @@ def markdown(folder: Path) -> str:
     ]
     for learner, preset in dict.fromkeys((row["learner"], row["preset"]) for row in trials):
         own = [row for row in trials if (row["learner"], row["preset"]) == (learner, preset)]
-        most = max(int(row["rungs"]) for row in own)
         begin = float(own[0]["score"])
-        best = min(float(row["score"]) for row in own if int(row["rungs"]) == most)
         (winner,) = (row for row in own if row["winner"])
         runs = [row for row in held if (row["learner"], row["preset"]) == (learner, preset)]
-        out = [score([float(row[name]) for row in runs]) for name in ("begin", "winner")]
-        after, kept = float(winner["score"]), f"{learner}-{preset}" in KEPT
+        tests = dict.fromkeys((row["problem"], row["episodes"]) for row in runs)
+        out = [
+            score([float(row[name]) for row in runs if (row["problem"], row["episodes"]) == test] for test in tests)
+            for name in ("begin", "winner")
+        ]
+        after = float(winner["score"])
         won = winner["configuration"].replace("; ", ", ") if winner is not own[0] else "stays"
-        won = f"kept; the best had {best:.4f}" if kept else won
         lines.append(f"| {learner} | {preset} | {len(own)} | {begin:.4f} | {after:.4f} | {out[0]:.4f} | {out[1]:.4f} | {won} |")
     return "\n".join(lines) + "\n"
 

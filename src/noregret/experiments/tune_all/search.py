@@ -5,7 +5,8 @@ preset has; then come points of a scrambled Sobol sequence; the last part of the
 first rung sees them. All of it follows from a seed.
 
 A run's loss is its hard regret and its worst hard violation, divided by what the uniform policy loses on that problem in as
-many episodes; a configuration's score is the geometric mean of these over the runs that judge it.
+many episodes. The loss of a test is the mean over its seeds, as in the tables: one failure in five runs counts by its size. A
+configuration's score is the geometric mean over tests.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -24,7 +25,7 @@ from scipy.stats import qmc
 
 from noregret import learners, oracle
 from noregret.errors import InputError
-from noregret.experiments.tune_all.settings import EXPLORE, HARM, KEEP, KEPT, LEAST, MARGIN, MOVES, NEAR, RUNGS, STEP, Test
+from noregret.experiments.tune_all.settings import EXPLORE, HARM, LEAST, MARGIN, MOVES, NEAR, RUNGS, SHARES, STEP, Test
 from noregret.learners import tuned
 from noregret.runs import How, play
 from noregret.runs.keys import make_key
@@ -227,20 +228,29 @@ def losses(keys: Sequence[RunKey], journal: Journal, how: How) -> int | None:
 CHUNK = 64
 
 
-def score(found: Sequence[float]) -> float:
-    """The geometric mean of losses; a run that failed counts as a hundred times the uniform policy's loss."""
-    return float(np.exp(np.mean([math.log(min(max(loss, LEAST), 100.0) if loss == loss else 100.0) for loss in found])))
+def score(tests: Iterable[Sequence[float]]) -> float:
+    """The geometric mean, over tests, of the mean loss of a test's runs.
+
+    Args:
+        tests: the losses of each test's runs. A run that failed counts as a hundred times the uniform policy's loss.
+    """
+    means = [np.mean([min(loss, WORST) if loss == loss else WORST for loss in runs]) for runs in tests]
+    return float(np.exp(np.mean(np.log(np.maximum(means, LEAST)))))
+
+
+#: The most that a run's loss counts as.
+WORST = 100.0
 
 
 @dataclass
 class Trial:
-    """A configuration with its place: how many rungs it was judged on, its score there, and its losses problem by problem."""
+    """A configuration with its place: how many rungs it was judged on, its score there, and its losses test by test."""
 
     number: int
     params: dict[str, Any]
     rungs: int = 0
     score: float = math.inf
-    losses: dict[str, float] = field(default_factory=dict)
+    losses: dict[Test, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -265,10 +275,10 @@ class Found:
 
     @property
     def winner(self) -> Trial:
-        """The best that does no harm, or what the preset begins with where that is hardly worse, or is kept."""
+        """The best that does no harm, or what the preset begins with where that is hardly worse."""
         own = self.begin
-        for trial in self.finalists if self.form.name not in KEPT else ():
-            harmless = all(loss <= HARM * own.losses[problem] for problem, loss in trial.losses.items())
+        for trial in self.finalists:
+            harmless = all(loss <= HARM * own.losses[test] for test, loss in trial.losses.items())
             if harmless and trial.score < (1.0 - MARGIN) * own.score:
                 return trial
         return own
@@ -281,7 +291,7 @@ class Found:
 
 def sizes(budget: int, rungs: Sequence[Sequence[Test]] = RUNGS) -> list[int]:
     """How many configurations each rung has."""
-    return [max(1, math.ceil(budget * KEEP**i)) for i in range(len(rungs))]
+    return [max(1, math.ceil(budget * share)) for share in SHARES[: len(rungs)]]
 
 
 def search(
@@ -312,14 +322,15 @@ def search(
     def judge(rung: int, some: Sequence[Trial]) -> bool:
         """Score some configurations on the problems up to a rung; whether a signal came first."""
         tests = [test for each in rungs[: rung + 1] for test in each]
-        keys = {t.number: [form.key(x.problem, x.episodes, s, t.params) for x in tests for s in x.seeds] for t in some}
+        keys = {
+            (t.number, x): [form.key(x.problem, x.episodes, seed, t.params) for seed in x.seeds] for t in some for x in tests
+        }
         found.signal = losses([key for own in keys.values() for key in own], journal, how)
         if found.signal is None:
             for trial in some:
-                own = keys[trial.number]
-                trial.rungs, trial.score = rung + 1, score([journal.losses[key.id] for key in own])
-                by = {key.problem: [journal.losses[one.id] for one in own if one.problem == key.problem] for key in own}
-                trial.losses = {problem: score(found) for problem, found in by.items()}
+                runs = {x: [journal.losses[key.id] for key in keys[trial.number, x]] for x in tests}
+                trial.rungs, trial.score = rung + 1, score(runs.values())
+                trial.losses = {x: score([own]) for x, own in runs.items()}
             through(sum(x.episodes * len(x.seeds) for x in rungs[rung]) * len(some))
         return found.signal is not None
 
