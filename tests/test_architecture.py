@@ -42,6 +42,12 @@ def test_rooms_not_modules() -> None:
         assert path.parent == PACKAGE or len(path.read_text().split('"""')[1]) > 40, f"{path.parent.name} says too little"
 
 
+def test_kinds_of_problems_are_told_apart_in_one_file() -> None:
+    asked = r"isinstance\([^()]*\b(TabularCMDP|LinearCMDP|Spec|ContinuousSpec)\b"
+    found = {str(path.relative_to(PACKAGE)): len(re.findall(asked, path.read_text())) for path in SOURCES}
+    assert {name: count for name, count in found.items() if count} == {"problems/kinds.py": 2}
+
+
 def test_the_long_files_of_tests_are_there() -> None:
     assert [name for name in FIRST if not (ROOT / "tests" / name).is_file()] == []
 

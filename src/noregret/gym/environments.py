@@ -15,10 +15,9 @@ from noregret.gym.problems import LinearEnv, TabularEnv, make_env
 from noregret.gym.spaces import Actions, is_discrete, is_vector, spaces_of
 from noregret.gym.vector import VectorWorld, one_of
 from noregret.gym.world import World, sample_states
-from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import integer
 from noregret.problems.continuous import is_feature_map
-from noregret.problems.linear_continuous import LinearCMDP
+from noregret.problems.kinds import is_problem
 
 #: Features that have a name, and their parameters.
 NAMED: dict[str, tuple[str, ...]] = {"auto": (), "one-hot": (), "fourier": ("order",), "tiles": ("tiles", "tilings")}
@@ -30,7 +29,7 @@ def as_environment(env: Any) -> Any:
     Raises:
         InputError: ``env`` is none of the three.
     """
-    if isinstance(env, TabularCMDP | LinearCMDP):
+    if is_problem(env):
         return make_env(env)
     if isinstance(env, str):
         import gymnasium
@@ -102,10 +101,9 @@ def features_for(features: Any, world: World, horizon: int, seed: int, bound: fl
     env, A, space = world.env, world.n_actions, world.observation_space
     if features is None:
         inner = getattr(env, "unwrapped", env)
-        if isinstance(inner, LinearEnv):
-            return inner.problem.features
-        if isinstance(inner, TabularEnv) and inner.problem.features is not None:
-            return Table(inner.problem.features)
+        own = inner.problem.features if isinstance(inner, LinearEnv | TabularEnv) else None
+        if own is not None:
+            return own if is_feature_map(own) else Table(own)
         if is_discrete(space):
             return OneHot(int(space.n), A)
         raise InputError(

@@ -18,6 +18,7 @@ from noregret.errors import InputError
 from noregret.kernels import world as worlds
 from noregret.problems import load
 from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.kinds import of_kind
 from noregret.problems.linear_continuous import LinearCMDP
 
 
@@ -120,8 +121,9 @@ def make_env(problem: str | TabularCMDP | LinearCMDP, render_mode: str | None = 
     (9, 2)
     """
     made = load(problem) if isinstance(problem, str) else problem
-    if isinstance(made, LinearCMDP):
-        return LinearEnv(made, render_mode)
-    if isinstance(made, TabularCMDP):
-        return TabularEnv(made, render_mode)
-    raise InputError(f"problem is {made!r}; expected a name, a TabularCMDP or a LinearCMDP")
+    env: TabularEnv | LinearEnv = of_kind(made, ENVIRONMENTS)(made, render_mode)
+    return env
+
+
+#: The environment of each kind of problem.
+ENVIRONMENTS: dict[type, Any] = {TabularCMDP: TabularEnv, LinearCMDP: LinearEnv}

@@ -20,6 +20,7 @@ from noregret.learners import sources
 from noregret.learners.base import Learner
 from noregret.problems.base import Spec
 from noregret.problems.continuous import ContinuousSpec
+from noregret.problems.kinds import is_finite
 
 #: More episodes than these are a mistake; what kernels count stays exact far beyond.
 MOST_EPISODES = 1_000_000_000_000
@@ -90,7 +91,7 @@ def get_for(name: str, spec: Any) -> type[Learner]:
     forms = [(n, cls) for n, one in _learners.items() for cls in (one, one.vectors) if cls is not None]
     fit = {n: cls for n, cls in forms if isinstance(spec, cls.takes)}
     if name not in fit:
-        raise unknown_name(f"learner of {'finite' if isinstance(spec, Spec) else 'continuous'} states", name, fit)
+        raise unknown_name(f"learner of {'finite' if is_finite(spec) else 'continuous'} states", name, fit)
     return fit[name]
 
 

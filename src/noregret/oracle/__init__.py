@@ -17,6 +17,7 @@ from noregret.oracle.quadrature import GridOracle, LinearOptimum
 from noregret.oracle.starts import PerStart, Starts
 from noregret.oracle.tables import TableOptimum, TableOracle, greedy, occupancy, per_start, reachable, safest, slater_gap
 from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.kinds import of_kind
 from noregret.problems.linear_continuous import LinearCMDP
 
 #: The oracle of each kind of problem.
@@ -60,11 +61,8 @@ def of(problem: TabularCMDP | LinearCMDP, **options: Any) -> Oracle[Any]:
     Raises:
         InputError: ``problem`` is of no known kind.
     """
-    for kind in type(problem).__mro__:
-        if kind in ORACLES:
-            found: Oracle[Any] = ORACLES[kind](problem, **options)
-            return found
-    raise InputError(f"problem is {problem!r}; expected a problem (problems.load makes one from a name)")
+    found: Oracle[Any] = of_kind(problem, ORACLES)(problem, **options)
+    return found
 
 
 @overload

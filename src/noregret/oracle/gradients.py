@@ -22,6 +22,7 @@ from noregret.kernels.played import ALL, room
 from noregret.metrics import Cell, constant
 from noregret.oracle.tables import TableOptimum, TableOracle, occupancy
 from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.kinds import is_finite
 from noregret.problems.policies import markov_policy
 from noregret.results import drawing
 from noregret.results.base import Shown, Table
@@ -121,7 +122,7 @@ def descend(problem: Any, tighten: Any = 0.0, *, method: str, iterations: int | 
     """
     if method not in METHODS:
         raise unknown_name("method", str(method), ("lp", *METHODS))
-    if not isinstance(problem, TabularCMDP):
+    if not is_finite(problem):
         raise InputError(f"method is {method!r}; {problem.name} has states in R^D: expected 'lp'")
     T = integer("iterations", ITERATIONS if iterations is None else iterations, 1, 10**9)
     best = TableOracle(problem).solve(tighten)

@@ -27,6 +27,8 @@ from noregret.learners.registry import source_hash
 from noregret.oracle.starts import Starts
 from noregret.problems.base import TabularCMDP
 from noregret.problems.checks import policy_table
+from noregret.problems.kinds import of_kind
+from noregret.problems.linear_continuous import LinearCMDP
 from noregret.runs.supplies import held, identity, supplied
 from noregret.runs.trial import LinearTrial, TableTrial, Trial
 from noregret.store import RunKey
@@ -260,6 +262,9 @@ class Continuous(Prepared):
 
 # --- which problem ------------------------------------------------------------------------------------------------
 
+#: What makes each kind of problem ready.
+KINDS: dict[type, type[Prepared]] = {TabularCMDP: Tables, LinearCMDP: Continuous}
+
 _ready: OrderedDict[tuple[str, str | None], Prepared] = OrderedDict()
 _lock = threading.RLock()
 
@@ -273,7 +278,7 @@ def prepare(problem: Any) -> Prepared:
         made = problems.load(problem) if isinstance(problem, str | Path) else problem
         name, hash = identity(made, str(problem) if isinstance(problem, str | Path) else None)
         if (name, hash) not in _ready:
-            _ready[name, hash] = (Tables if isinstance(made, TabularCMDP) else Continuous)(made, name, hash)
+            _ready[name, hash] = of_kind(made, KINDS)(made, name, hash)
             while len(_ready) > READY:
                 _ready.popitem(last=False)
         _ready.move_to_end((name, hash))
