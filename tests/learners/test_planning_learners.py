@@ -60,6 +60,13 @@ CASES: list[tuple[str, int, dict[str, Any]]] = [
     ("optpess-lp", 1, {"preset": "theory"}),
     ("posterior-sampling", 2, {"prior": 0.3}),
     ("posterior-sampling", 1, {"preset": "theory"}),
+    ("ucrl-opt-lp", 2, {"bonus_scale": 0.02, "tries": 3}),
+    ("conrl", 1, {"bonus_scale": 0.01, "tries": 3, "replan": "squares"}),
+    ("conrl", 1, {"bonus_scale": 0.01, "tries": 9, "share": "transitions"}),
+    ("dope", 1, {"bonus_scale": 0.002, "tries": 3, "replan": "squares"}),
+    ("optpess-lp", 1, {"bonus_scale": 0.005, "test": True, "anywhere": False, "tries": 2}),
+    ("posterior-sampling", 1, {"tries": 3, "replan": "squares"}),
+    ("posterior-sampling", 1, {"tries": 5, "share": "all"}),
 ]
 
 

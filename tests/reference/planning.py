@@ -94,6 +94,7 @@ class ReferencePlanning(Tables):
 
     boxed = False
     share = "nothing"
+    tries = 1
 
     def __init__(self, spec: Spec, *, K: int, replan: str, bonus_scale: float = 0.0, p: float = 0.1, **more: Any) -> None:
         super().__init__(spec)
@@ -108,6 +109,10 @@ class ReferencePlanning(Tables):
 
     def hopeful(self, j: int) -> bool:
         return True
+
+    def tried(self, n: float) -> float:
+        """Visits, none as long as they are too few to count."""
+        return n if n >= self.tries else 0
 
     def shared(self) -> tuple[Array, Array, Array, Array]:
         """Visits of transitions, transitions, visits of means, sums: of the step, or of all that learn together."""
@@ -124,10 +129,9 @@ class ReferencePlanning(Tables):
         worth, lower = np.zeros((self.H, self.S, self.A, self.J)), np.zeros((self.H, self.S, self.A, self.S))
         upper, ends = lower.copy(), np.zeros((self.H, self.S, self.A), dtype=bool)
         for h, x, a in np.ndindex(self.H, self.S, self.A):
-            seen, means = n[h, x, a], times[h, x, a]
-            found = self.pair(
-                max(seen, 1), by_next[h, x, a] / max(seen, 1), sums[h, x, a] / max(means, 1), max(means, 1)
-            )  # n v 1, as the papers have it
+            seen, means = self.tried(n[h, x, a]), self.tried(times[h, x, a])
+            p_hat, mean = by_next[h, x, a] / max(seen, 1), sums[h, x, a] / max(means, 1)  # n v 1, as the papers have it
+            found = self.pair(max(seen, 1), p_hat * (seen > 0), mean * (means > 0), max(means, 1))
             worth[h, x, a], lower[h, x, a], upper[h, x, a] = found
             if means == 0:  # more, where that is optimistic
                 more = 1.0 if self.boxed or seen > 0 else self.H - h
@@ -142,8 +146,10 @@ class ReferencePlanning(Tables):
         played = len(self.episodes)
         if self.replan == "always" or (played == 0 and self.replan != "rounds"):
             return "plan"
-        if self.replan == "doubling":
+        if self.replan in ("doubling", "squares"):
             n = self.shared()[2]
+            if self.replan == "squares" and played in [i * i for i in range(played + 1)]:
+                return "plan"
             return "plan" if ((n >= np.maximum(2 * self.last, 1)) & (n > self.last)).any() else "stand"
         if self.replan == "epochs":
             length = math.ceil((self.K * self.H) ** (1 / 3) / self.H)
@@ -284,15 +290,16 @@ class PosteriorSampling(ReferencePlanning):
     uniforms: tuple[float, float]
 
     def program(self) -> Program:
-        _, by_next, times, sums = self.shared()
+        n, by_next, times, sums = self.shared()
         draws = Draws(*self.uniforms)
         p = np.zeros((self.H, self.S, self.A, self.S))
         for pair in np.ndindex(self.H if self.share == "nothing" else 1, self.S, self.A):
-            drawn = np.array([draws.gamma(self.prior + seen) for seen in by_next[pair]])
+            known = self.tried(n[pair]) > 0
+            drawn = np.array([draws.gamma(self.prior + seen * known) for seen in by_next[pair]])
             p[pair] = drawn / drawn.sum()
         p[1:] = p[1:] if self.share == "nothing" else p[0]
         worth = np.zeros((self.H, self.S, self.A, self.J))
         for pair in np.ndindex(self.H, self.S, self.A):
-            worth[pair] = sums[pair] / times[pair] if times[pair] else [draws.uniform() for _ in range(self.J)]
+            worth[pair] = sums[pair] / times[pair] if self.tried(times[pair]) else [draws.uniform() for _ in range(self.J)]
         self.last = times.copy()
         return Program(worth, p, p, np.zeros((self.H, self.S, self.A), dtype=bool), self.spec)

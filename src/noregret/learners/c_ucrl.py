@@ -48,7 +48,7 @@ class CUCRL(PlanningLearner):
     boxed: ClassVar[bool] = True
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "theory": ("bonus_scale=1e-5:1:log",),
-        "practical": ("bonus_scale=1e-5:1:log",),
+        "practical": ("bonus_scale=1e-5:1:log", "tries=1:30:log:int"),
     }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class CMDPRL(PlanningLearner):
     replans: ClassVar[tuple[str, str]] = ("epochs", "doubling")
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "theory": ("bonus_scale=1e-5:1:log",),
-        "practical": ("bonus_scale=1e-5:1:log",),
+        "practical": ("bonus_scale=1e-5:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
     }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class ConRL(PlanningLearner):
     source: ClassVar[str] = "memory"
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "theory": ("bonus_scale=1e-6:1:log",),
-        "practical": ("bonus_scale=1e-6:1:log",),
+        "practical": ("bonus_scale=1e-6:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
     }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:

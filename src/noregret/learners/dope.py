@@ -55,7 +55,13 @@ class DOPE(PlanningLearner):
             "C_g_scale=1e-3:10:log",
             "safe_episodes_scale=1e-8:1e-3:log",
         ),
-        "practical": ("bonus_scale=1e-6:1:log", "C_r_scale=0.01:10:log", "C_g_scale=0.01:10:log"),
+        "practical": (
+            "bonus_scale=1e-6:1:log",
+            "C_r_scale=0.01:10:log",
+            "C_g_scale=0.01:10:log",
+            "replan=doubling,squares",
+            "tries=1:30:log:int",
+        ),
     }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:

@@ -52,7 +52,13 @@ class OptPessLP(PlanningLearner):
     parameters: ClassVar[tuple[str, ...]] = (*PlanningLearner.parameters, "C_r", "C_g", "test", "anywhere", "safe_policy")
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "theory": ("bonus_scale=1e-6:1:log", "C_r_scale=1e-3:10:log", "C_g_scale=1e-3:10:log"),
-        "practical": ("bonus_scale=1e-5:1:log", "C_r_scale=0.01:10:log", "C_g_scale=0.01:10:log"),
+        "practical": (
+            "bonus_scale=1e-5:1:log",
+            "C_r_scale=0.01:10:log",
+            "C_g_scale=0.01:10:log",
+            "replan=doubling,squares",
+            "tries=1:30:log:int",
+        ),
     }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:

@@ -76,13 +76,14 @@ class PosteriorState(NamedTuple):
 
 
 @jit
-def draw(visits: Any, sums: Any, rows: Any, prior: float, stream: Any) -> None:
+def draw(visits: Any, sums: Any, rows: Any, rule: Any, prior: float, stream: Any) -> None:
     """Put a drawn model in the place of the estimated one.
 
     Args:
         visits: (G,S,A) how often each pair was tried.
         sums: (F,S,A,1+J) visits, and sums of reward and utilities.
-        rows: the program's, with the estimates.
+        rows: the program's, with the estimates, and nothing where a pair counts as untried.
+        rule: says from which visit on a pair counts as tried.
         prior: κ.
         stream: where random numbers come from.
     """
@@ -97,7 +98,7 @@ def draw(visits: Any, sums: Any, rows: Any, prior: float, stream: Any) -> None:
     for h in range(len(worth)):
         for s in range(S):
             for a in range(A):
-                if sums[row(sums, h), s, a, 0] == 0.0:
+                if sums[row(sums, h), s, a, 0] < rule.tries:
                     for j in range(worth.shape[3]):
                         worth[h, s, a, j] = uniform(stream)
 
@@ -107,7 +108,7 @@ def plan(state: Any) -> None:
     if state.tally[WANTED] == 1:
         refresh(state.model, state.sums, state.rows, state.rule)
         seed(state.stream, state.uniforms[0], state.uniforms[1])
-        draw(state.model.visits, state.sums, state.rows, state.prior, state.stream)
+        draw(state.model.visits, state.sums, state.rows, state.rule, state.prior, state.stream)
         world, own = (state.start, state.b, state.available), (state.policy, state.safe, state.Y, state.prices)
         solve_program(state.rows, state.basis, world, own, state.tally, state.rule.margin)
         note_counts(state.counted, state.sums)
@@ -123,10 +124,10 @@ class PosteriorSampling(PlanningLearner):
     )
     promise: ClassVar[tuple[str, str]] = ("√K (Bayesian)", "√K (Bayesian)")
     source: ClassVar[str] = "code"
-    parameters: ClassVar[tuple[str, ...]] = ("prior", "replan", "share")
+    parameters: ClassVar[tuple[str, ...]] = ("prior", "replan", "tries", "share")
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "theory": ("prior_scale=1e-3:3:log",),
-        "practical": ("prior_scale=0.01:30:log",),
+        "practical": ("prior_scale=0.01:30:log", "replan=doubling,squares", "tries=1:30:log:int"),
     }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
