@@ -44,6 +44,7 @@ def problem_with(seed: int, *, m: int = 1, H: int = 3, S: int = 4, A: int = 3, n
 def literal(name: str, learner: Any, problem: TabularCMDP, K: int) -> Any:
     """The slow version with the constants that the learner says it uses."""
     c = dict(learner.constants)
+    own = {"dual_estimate": c.pop("dual_estimate")} if name == "triple-q" else {}
     assert c.pop("share", "nothing") == "nothing", "the literal versions have every step apart"
     assert all(c.pop(key, None) in (None, False, "optimistic", "fixed") for key in PACING), (
         "the literal versions are as printed"
@@ -59,9 +60,10 @@ def literal(name: str, learner: Any, problem: TabularCMDP, K: int) -> Any:
         return ReferenceOptDual(spec, K=K, **c)
     if name == "optpess-primal-dual":
         return ReferenceOptPess(spec, **c)
+    c |= own
     top = np.full(H, float(H)) if c["cap"] == "H" else np.arange(H, 0.0, -1.0)
     bonus = 0.25 * c["bonus_scale"] * math.sqrt(H**2 * 128 * math.log(math.sqrt(2 * S * A * H) * K))
-    keep = ("chi", "eta", "eps", "bump")
+    keep = ("chi", "eta", "eps", "bump", "forget", "dual_estimate")
     return ReferenceTripleQ(spec, **{k: c[k] for k in keep}, bonus=bonus, frame=round(c["frame"]), top=top)
 
 
@@ -75,12 +77,16 @@ CASES: list[tuple[str, int, dict[str, Any]]] = [
     ("opt-primal-dual", 1, {}),
     ("opt-dual", 2, {"eta": 0.1, "bonus_scale": 0.05}),
     ("opt-dual", 2, {"eta": 0.1, "bonus_scale": 0.05, "truncate": False}),
+    ("opt-dual", 2, {"eta": 0.1, "bonus_scale": 0.05, "tries": 4}),
+    ("opt-dual", 2, {"eta": 0.1, "bonus_scale": 0.05, "truncate": False, "tries": 3}),
     ("opt-dual", 1, {"preset": "theory"}),
     ("opt-dual", 1, {}),
     ("optpess-primal-dual", 1, {"bonus_scale": 0.01, "eps_scale": 0.01, "eps_cap": 0.3}),
+    ("optpess-primal-dual", 1, {"bonus_scale": 0.01, "eps_scale": 0.01, "eps_cap": 0.3, "tries": 4}),
     ("optpess-primal-dual", 1, {"preset": "theory"}),
     ("optpess-primal-dual", 1, {}),
     ("triple-q", 1, {"bonus_scale": 0.01, "frame": 17, "bump": 0.3, "eps": 0.2, "eta": 0.7}),
+    ("triple-q", 1, {"bonus_scale": 0.01, "frame": 17, "forget": False, "dual_estimate": "observed"}),
     ("triple-q", 1, {"preset": "theory", "frame": 23}),
     ("triple-q", 1, {"frame": 11}),
 ]
@@ -158,7 +164,7 @@ def test_the_optimistic_row_solves_its_linear_program(seed: int, visits: int, sc
     V[1] = rng.random((2, S)).round(1)  # ties happen
     Q = np.zeros((2, 2, S, 1))
     boxes.sort_next(box, 0, V, Y)
-    boxes.optimistic_step(box, model, 0, V, (0.0, np.inf), Q)
+    boxes.optimistic_step(box, model, 0, V, (0.0, np.inf, 1.0), Q)
     p_hat = np.bincount(drawn, minlength=S) / visits
     rho = scale * np.array([radius(p, float(visits), L) for p in p_hat])
     v = V[1, 0] + Y[0] * V[1, 1]

@@ -22,9 +22,9 @@ def best_in_box(lower: Array, upper: Array, v: Array) -> Array:
 
 
 class ReferenceOptDual(Tables):
-    def __init__(self, spec: Spec, *, K: int, bonus_scale: float, eta: float, truncate: bool, p: float) -> None:
+    def __init__(self, spec: Spec, *, K: int, bonus_scale: float, eta: float, truncate: bool, p: float, tries: int) -> None:
         super().__init__(spec)
-        self.scale, self.eta, self.truncate = bonus_scale, eta, truncate
+        self.scale, self.eta, self.truncate, self.tries = bonus_scale, eta, truncate, tries
         self.L_p = np.log(6 * self.S * self.A * self.H * K / p)
         self.L_l = 2 * np.log(6 * self.S * self.A * self.H * self.J * K / p)
 
@@ -35,7 +35,7 @@ class ReferenceOptDual(Tables):
             v = V[h + 1, :, 0] + V[h + 1, :, 1:] @ self.Y
             for x in range(self.S):
                 for a in range(self.A):
-                    if n[h, x, a] == 0:
+                    if n[h, x, a] < self.tries:
                         Q[h, x, a] = (self.H - h) * (1 if self.truncate else (1 + self.scale * np.sqrt(self.L_l)) * (1 + 1e-9))
                         continue
                     p_hat = by_next[h, x, a] / n[h, x, a]

@@ -11,11 +11,13 @@ from tests.reference.tables import Array, Tables
 
 
 class ReferenceOptPess(Tables):
-    def __init__(self, spec: Spec, *, bonus_scale: float, eps_scale: float, eps_cap: float, eta: float, p: float) -> None:
+    def __init__(
+        self, spec: Spec, *, bonus_scale: float, eps_scale: float, eps_cap: float, eta: float, p: float, tries: int
+    ) -> None:
         super().__init__(spec)
         self.scale, self.eps_scale, self.eps_cap, self.eta = bonus_scale, eps_scale, eps_cap, eta
         self.delta = p / (16 * self.S**2 * self.A * self.H)
-        self.Z, self.k = np.zeros(self.J - 1), 1
+        self.tries, self.Z, self.k = tries, np.zeros(self.J - 1), 1
 
     def plan(self) -> tuple[Array, Array, Array]:
         n, by_next, sums = self.counts()
@@ -24,7 +26,7 @@ class ReferenceOptPess(Tables):
         for h in reversed(range(self.H)):
             for x in range(self.S):
                 for a in range(self.A):
-                    if n[h, x, a] == 0:
+                    if n[h, x, a] < self.tries:
                         Q[h, x, a] = self.H - h
                         continue
                     beta = np.sqrt(np.log(self.k / self.delta) / n[h, x, a])

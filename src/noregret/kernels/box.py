@@ -83,16 +83,17 @@ def sort_next(box: Any, h: int, V: Any, Y: Any) -> None:
 def optimistic_step(box: Any, model: Any, h: int, V: Any, bounds: Any, Q: Any) -> None:
     """Q_j,h(s,a) ← clip(mean of j + bonus + ⟨p, V_j,h+1⟩, floor, cap) for the pairs tried, p maximising ⟨p, v⟩.
 
-    ``bounds`` are floor and cap. The objectives are those that the model has sums of; Q and V may have more.
+    ``bounds`` are floor, cap, and the visits from which on a pair counts as tried. The objectives are those that the model has
+    sums of; Q and V may have more.
     """
-    g, (floor, cap) = row(model.visits, h), bounds
+    g, (floor, cap, tries) = row(model.visits, h), bounds
     J, A, S = model.fit.shape[3] - 2, Q.shape[3], V.shape[2]
     fit, successors, successor, order = model.fit, model.successors, model.successor, box.order
     lower, room = box.lower, box.room
     for i in range(model.actives[g]):
         s = model.active[g, i]
         for a in range(A):
-            if model.visits[g, s, a] == 0.0:
+            if model.visits[g, s, a] < tries:
                 continue
             for j in range(J):
                 Q[h, j, s, a] = fit[g, s, a, 2 + j] * fit[g, s, a, 0] + fit[g, s, a, 1]

@@ -19,7 +19,8 @@ Constants: ``theory`` has ρ = H/γ and ``bonus_scale`` 1. ``practical`` scales 
 Deviations: exact ties are played uniformly. ``truncate`` (off in ``theory``, as printed) clips every Q_j to [0, H−h+1]: the
 truth lies there, though the argmax of the sum is then no longer exact. A pair never tried has Q_j = H−h+1 (times
 1 + √L_l·bonus_scale when not truncated: what a pair shows at most, and a hair more, so that rounding decides no tie), and
-every state is possible after it.
+every state is possible after it. With ``tries`` above 1 a pair counts as untried until it was tried so often: with small
+radii one unlucky visit would rule a pair out for ever.
 
 References:
     Efroni, Mannor, Pirotta. Exploration-Exploitation in Constrained MDPs. 2020, arXiv 2003.02189.
@@ -70,6 +71,7 @@ class OptDualState(NamedTuple):
     local: float  # the bonus of the means is local·n^-1/2
     L: float
     eta: float
+    tries: float  # visits from which on a pair counts as tried
     own: Pace
 
 
@@ -78,7 +80,7 @@ def plan(state: Any) -> None:
     model, box, Q, V = state.model, state.box, state.Q, state.V
     for h in range(len(Q) - 1, -1, -1):
         sort_next(box, h, V, state.Y)
-        optimistic_step(box, model, h, V, (0.0, state.cap[h]), Q)
+        optimistic_step(box, model, h, V, (0.0, state.cap[h], state.tries), Q)
         estimate_plain(model, h, state, len(Q) - h)
         soft_max(model, h, state, state.Y, np.inf)
 
@@ -106,7 +108,7 @@ class OptDual(TabularLearner):
     summary: ClassVar[str] = "OptDual-CMDP (Efroni, Mannor, Pirotta 2020): best policy in the best plausible model, dual step"
     promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT)")
     source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eta", "truncate", "p", "share", *OPTIONS)
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eta", "truncate", "tries", "p", "share", *OPTIONS)
     sharing: ClassVar[tuple[str, ...]] = ("all",)
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "theory": (
@@ -114,7 +116,7 @@ class OptDual(TabularLearner):
         ),
         "practical": (
             "bonus_scale=1e-5:0.3:log", "eta_scale=0.03:30:log", "dual_estimate=optimistic,plain", "damping=false,true",
-            "anti_windup=false,true", "eta_schedule=fixed,anytime",
+            "anti_windup=false,true", "eta_schedule=fixed,anytime", "tries=1:30:log:int",
         ),
     }  # fmt: skip
 
@@ -122,7 +124,7 @@ class OptDual(TabularLearner):
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
         p = choices.probability()
         scale = choices.number("bonus_scale", (1.0, "the paper's radii"), (1e-2, "tuned"))
-        own = pacing(spec, choices, OPTIONS)
+        own, tries = pacing(spec, choices, OPTIONS), float(choices.count("tries", (1, "as printed")))
         printed = (1.0 / (choices.gap() * math.sqrt(m * K)), "ρ/√(H²IK), ρ=H/γ")
         eta = choices.number("eta", printed, (2.0, "2/√k") if own.eta_anytime else (2.0 / math.sqrt(K), "2/√K"))
         truncate = choices.flag("truncate", False, True, "as printed" if choices.theory else "values are at most H−h+1")
@@ -134,7 +136,7 @@ class OptDual(TabularLearner):
             model=empirical_model(H, S, A, 1 + m, shared=shared), box=whole_box(H, S, A, shared=shared),
             **dual_tables(spec, top if truncate else top * (1.0 + local) * HAIR, own), Y=np.zeros(m), b=spec.thresholds.copy(),
             start=spec.start.copy(), available=spec.available.copy(), cap=top if truncate else np.full(H, np.inf),
-            scale=scale, local=local, L=L_p, eta=eta, own=own,
+            scale=scale, local=local, L=L_p, eta=eta, tries=tries, own=own,
         )  # fmt: skip
 
 

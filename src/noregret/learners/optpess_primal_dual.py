@@ -14,7 +14,9 @@ Constants: ``theory`` has the above with ``bonus_scale`` = ``eps_scale`` = 1; ε
 queue grows and the policy looks at the utility only. ``practical``: ``bonus_scale`` 0.15/(1+SH), ``eps_scale`` 10⁻³,
 η_k = √k, and the tightening stops at ``eps_cap``: γ/2 where γ is known, since b + ε > b + γ cannot be met, else 0.05.
 
-Deviations: the cap on ε_k (∞ in ``theory``); exact ties are played uniformly; a pair never tried has Q = H−h+1. The
+Deviations: the cap on ε_k (∞ in ``theory``); exact ties are played uniformly; a pair never tried has Q = H−h+1. With
+``tries`` above 1 a pair counts as untried until it was tried so often, for a plain ``dual_estimate`` too, which then has half
+of the cap on top: with a small bonus one unlucky visit would rule a pair out for ever. The
 constants are as recalled in the literature on this paper: ε_k agrees with the error it is to cover, η_k is less certain.
 One constraint, as in the paper.
 
@@ -33,7 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.kernels.dispatch import register as register_kernels
-from noregret.kernels.empirical import NO_BONUS, empirical_model, learn_episode
+from noregret.kernels.empirical import NO_BONUS, UNTRIED, empirical_model, learn_episode
+from noregret.kernels.flat import row
 from noregret.kernels.gram.base import estimate
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.softmax import soft_max
@@ -63,6 +66,7 @@ class OptPessState(NamedTuple):
     eps: float  # eps_scale·5H²√(S³A)
     eps_cap: float
     eta: float  # η_k/√k
+    tries: float  # visits from which on a pair counts as tried
     own: Pace
 
 
@@ -96,6 +100,10 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
         state.Y[i] = state.queue[i] / (state.eta * np.sqrt(k + 1.0))
     state.episode[0] = k + 1.0
     learn_episode(state.model, states, actions, observed, (1.0, 0.0, 0.0))
+    for h in range(len(actions)):
+        g = row(state.model.visits, h)
+        if state.model.visits[g, states[h], actions[h]] < state.tries:
+            state.model.fit[g, states[h], actions[h], 1] = UNTRIED
 
 
 @register
@@ -106,7 +114,7 @@ class OptPessPrimalDual(TabularLearner):
     summary: ClassVar[str] = "OptPess-PrimalDual (Liu et al. 2021): optimistic greedy policy, queue with a shrinking tightening"
     promise: ClassVar[tuple[str, str]] = ("√(H⁵S³AT)", "1")
     source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eps_scale", "eps_cap", "eta", "p", "share", *OPTIONS)
+    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eps_scale", "eps_cap", "eta", "tries", "p", "share", *OPTIONS)
     sharing: ClassVar[tuple[str, ...]] = ("all",)
     several: ClassVar[bool] = False
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -115,7 +123,7 @@ class OptPessPrimalDual(TabularLearner):
         ),
         "practical": (
             "bonus_scale_scale=0.03:10:log", "eps_scale=1e-7:0.1:log", "eps_cap_scale=0.1:30:log", "eta_scale=0.03:30:log",
-            "dual_estimate=optimistic,plain", "damping=false,true", "anti_windup=false,true",
+            "dual_estimate=optimistic,plain", "damping=false,true", "anti_windup=false,true", "tries=1:30:log:int",
         ),
     }  # fmt: skip
 
@@ -131,6 +139,7 @@ class OptPessPrimalDual(TabularLearner):
         eps_cap = choices.number(
             "eps_cap", (math.inf, "none"), (known / 2 if known else 0.05, "γ/2" if known else "γ unknown"), infinite=True
         )
+        tries = float(choices.count("tries", (1, "as printed")))
         cap, own = steps_left(spec), pacing(spec, choices, OPTIONS)
         shared = choices.share(self.sharing, spec.share) == "all"
         return OptPessState(
@@ -138,7 +147,7 @@ class OptPessPrimalDual(TabularLearner):
             queue=np.zeros(m), episode=np.ones(1),
             b=spec.thresholds.copy(), start=spec.start.copy(), available=spec.available.copy(), cap=cap,
             width=scale * (1 + S * H), delta=p / (16 * S**2 * A * H), eps=eps_scale * 5 * H**2 * math.sqrt(S**3 * A),
-            eps_cap=eps_cap, eta=eta, own=own,
+            eps_cap=eps_cap, eta=eta, tries=tries, own=own,
         )  # fmt: skip
 
 
