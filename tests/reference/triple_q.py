@@ -12,10 +12,12 @@ from tests.reference.tables import Array, Tables
 
 class ReferenceTripleQ(Tables):
     def __init__(
-        self, spec: Spec, *, chi: float, eta: float, eps: float, bonus: float, bump: float, frame: int, top: Array
-    ) -> None:
+        self, spec: Spec, *, chi: float, eta: float, eps: float, bonus: float, bump: float, frame: int, top: Array,
+        forget: bool, dual_estimate: str,
+    ) -> None:  # fmt: skip
         super().__init__(spec)
         self.chi, self.eta, self.eps, self.bonus, self.bump, self.frame, self.top = chi, eta, eps, bonus, bump, frame, top
+        self.forget, self.observed = forget, dual_estimate == "observed"
         self.Q = np.ones((self.H, self.S, self.A, self.J)) * top[:, None, None, None]
         self.N, self.Z, self.C_bar, self.k = np.zeros((self.H, self.S, self.A)), np.zeros(self.J - 1), np.zeros(self.J - 1), 0
 
@@ -31,7 +33,7 @@ class ReferenceTripleQ(Tables):
         V = np.zeros((self.H + 1, self.S, self.J))
         for h in range(self.H):
             V[h, states[h]] = self.Q[h, states[h], actions[h]]
-        self.C_bar += self.Q[0, states[0], actions[0], 1:]
+        self.C_bar += observed[:, 1:].sum(axis=0) if self.observed else self.Q[0, states[0], actions[0], 1:]
         for h in range(self.H):
             x, a = states[h], actions[h]
             self.N[h, x, a] += 1
@@ -41,7 +43,7 @@ class ReferenceTripleQ(Tables):
             self.Q[h, x, a] = (1 - rate) * self.Q[h, x, a] + rate * target
         self.k += 1
         if self.k % self.frame == 0:
-            self.N[:] = 0
+            self.N[:] = 0 if self.forget else self.N
             self.Q[..., 0] += self.bump
             for h in range(self.H):
                 full = (self.Q[h] >= self.top[h]).any(axis=-1)

@@ -22,6 +22,10 @@ Constants of ``theory``: χ = η = K^{1/5}, F = K^{3/5} (rounded up), ι = 128 l
 ``practical``: χ, η and F as in ``theory``; ``bonus_scale`` 3·10⁻⁵, ε = 0.1, the bump 4·10⁻⁴·H·K^0.3.
 ``bonus_scale`` multiplies √ι, in b_t and in the bump of ``theory`` alike.
 
+Two options, off unless given or found by a search. With ``forget`` false the visits N go on through frames. As printed the
+first visit of a frame has α_1 = 1, so every pair begins anew from one visit, K^{2/5} times. With ``dual_estimate`` "observed"
+the queue takes the mean over the frame of the utility that was observed, in place of the optimistic Q_{g,1}(x_1,a_1).
+
 Deviations: exact ties are played uniformly, which makes the played policy a table; with ``cap`` "H-h+1" (``practical``) the
 tables start from, and are reset to, what the steps left can give. The value Q_{g,1}(x_1,a_1) that feeds Z is the one before
 the episode's update, as in the paper (the authors' code has the one after). One constraint, as in the paper.
@@ -44,7 +48,7 @@ from numpy.typing import NDArray
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram.base import States, everyone
 from noregret.kernels.softmax import soft_max
-from noregret.kernels.steps import dual_move
+from noregret.kernels.steps import dual_move, total
 from noregret.learners.choices import Choices
 from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
@@ -59,8 +63,8 @@ class TripleQState(NamedTuple):
     policy: Array  # (H,S,A), greedy
     Y: Array  # (m,) the price Z/η
     queue: Array  # (m,) Z
-    visits: Array  # (H,S,A) within the frame
-    paid: Array  # (m,) Σ over the frame of Q_g,1(x_1,a_1)
+    visits: Array  # (H,S,A) within the frame, or so far
+    paid: Array  # (m,) Σ over the frame of Q_g,1(x_1,a_1), or of what was observed
     episode: Array  # (1,) episodes of the frame so far
     b: Array  # (m,)
     available: NDArray[np.bool_]  # (H,S,A)
@@ -73,6 +77,8 @@ class TripleQState(NamedTuple):
     bonus: float  # ¼ bonus_scale √(H²ι)
     bump: float
     frame: float
+    forget: bool  # whether the visits begin anew with a frame
+    observed: bool  # whether the queue looks at what was observed
 
 
 def plan(state: Any) -> None:
@@ -91,7 +97,7 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     Q, visits, Y, chi = state.Q, state.visits, state.Y, state.chi
     H, J = Q.shape[0], Q.shape[1]
     for i in range(len(Y)):
-        state.paid[i] += Q[0, 1 + i, states[0], actions[0]]
+        state.paid[i] += total(observed, i) if state.observed else Q[0, 1 + i, states[0], actions[0]]
     for h in range(H):
         s, a = states[h], actions[h]
         visits[h, s, a] += 1.0
@@ -109,7 +115,8 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
             soft_max(visited, h, state, Y, np.inf)
         return
     state.episode[0] = 0.0
-    visits[:] = 0.0
+    if state.forget:
+        visits[:] = 0.0
     for i in range(len(Y)):
         state.queue[i] = dual_move(state.queue[i], state.b[i] + state.eps - state.paid[i] / state.frame, 1.0, np.inf)
         Y[i] = state.queue[i] / state.eta
@@ -135,7 +142,9 @@ class TripleQ(TabularLearner):
     summary: ClassVar[str] = "Triple-Q (Wei, Liu, Ying 2022): two Q tables and a virtual queue, model-free"
     promise: ClassVar[tuple[str, str]] = ("H^3.2·T^0.8·√(SA)", "0")
     source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "chi", "eta", "eps", "frame", "bump", "cap", "share")
+    parameters: ClassVar[tuple[str, ...]] = (
+        "bonus_scale", "chi", "eta", "eps", "frame", "bump", "cap", "forget", "dual_estimate", "share",
+    )  # fmt: skip
     several: ClassVar[bool] = False
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "theory": (
@@ -153,6 +162,8 @@ class TripleQ(TabularLearner):
             "eps_scale=0.01:10:log",
             "frame_scale=0.03:3:log",
             "bump_scale=0.01:100:log",
+            "forget=true,false",
+            "dual_estimate=optimistic,observed",
         ),
     }
 
@@ -170,12 +181,15 @@ class TripleQ(TabularLearner):
         default = "H" if choices.theory else "H-h+1"
         cap = choices.word("cap", default, ("H", "H-h+1"), "as printed" if choices.theory else "what H-h+1 steps can give")
         top = steps_left(spec) if cap == "H-h+1" else np.full(H, float(H))
+        forget = choices.flag("forget", True, True, "as printed")
+        estimate = choices.word("dual_estimate", "optimistic", ("optimistic", "observed"), "as printed")
         choices.share(self.sharing, spec.share)
         return TripleQState(
             **tables(spec, top), Y=np.zeros(m), queue=np.zeros(m), visits=np.zeros((H, S, A)), paid=np.zeros(m),
             episode=np.zeros(1), b=spec.thresholds.copy(), available=spec.available.copy(),
             everyone=everyone(S), single=np.ones(1, dtype=np.uint32), cap=top, chi=chi, eta=eta, eps=eps,
             bonus=scale * 0.25 * H * math.sqrt(iota), bump=bump, frame=float(max(round(frame), 1)),
+            forget=forget, observed=estimate == "observed",
         )  # fmt: skip
 
 
