@@ -244,3 +244,21 @@ def test_what_is_refused_names_the_entry() -> None:
 def test_a_run_reports_its_plans() -> None:
     result = nr.run("streaming", "optcmdp-bonus", episodes=300, trials=1, progress=False)
     assert 3 < result.notes["plans"][0] < 300 and result.notes["safe plays"][0] == 0
+
+
+def test_a_margin_beyond_what_can_be_had_is_scaled() -> None:
+    """On job scheduling no policy has V_g > b + ½: the printed test with γ = 1 for a γ not known plays π₀ for ever."""
+    told_of = {"safe_policy": "safest", "bonus_scale": 1e-4, "C_r": 3.0}
+    for scale, all_safe in ((1.0, True), (0.1, False)):
+        result = nr.run(
+            "job-scheduling",
+            "optpess-lp",
+            episodes=300,
+            trials=1,
+            preset="tuned",
+            progress=False,
+            margin_scale=scale,
+            **told_of,
+        )
+        assert result.constants["margin"] == 0.5 * scale
+        assert (result.notes["safe plays"][0] == 300) == all_safe

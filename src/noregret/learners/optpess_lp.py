@@ -4,10 +4,13 @@ Symbols are those of :mod:`noregret.learners.planning`; γ = V_g^{π₀} − b i
 β = √(log(16S²AHK/p)/n). Before each episode
 
     r̃ = r̂ + C_r β,     g̃ = ĝ − C_g β,     C_r = 1 + SH + 4H(1+SH)/γ,   C_g = 1 + SH
-    if V_g̃ of π₀ on p̂ is at most b + γ/2: play π₀
+    if V_g̃ of π₀ on p̂ is at most b + γ/2 (``margin``): play π₀
     else  max V_r̃  s.t.  V_g̃ ≥ b  on p̂, and π₀ where this cannot be met.
 
 The violation is 0 in every episode, with probability 1 − p.
+
+``tuned`` takes a γ that it is not told for 1. Where the room of π₀ is at most half of that, the test with γ/2 never passes and
+π₀ is played for ever: ``margin`` has a scale of its own.
 
 Constants: ``theory`` has ``bonus_scale`` 1; π₀ is then played at any K one can run. ``practical`` scales the bonus, has C_r =
 25, C_g = 1, leaves out the test on π₀ (``test``), plans when a count has doubled, and lets an untried pair lead anywhere
@@ -49,9 +52,22 @@ class OptPessLP(PlanningLearner):
     source: ClassVar[str] = "code"
     told: ClassVar[tuple[str, ...]] = ("safe_policy",)
     several: ClassVar[bool] = False
-    parameters: ClassVar[tuple[str, ...]] = (*PlanningLearner.parameters, "C_r", "C_g", "test", "anywhere", "safe_policy")
+    parameters: ClassVar[tuple[str, ...]] = (
+        *PlanningLearner.parameters,
+        "C_r",
+        "C_g",
+        "test",
+        "margin",
+        "anywhere",
+        "safe_policy",
+    )
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-6:1:log", "C_r_scale=1e-3:10:log", "C_g_scale=1e-3:10:log"),
+        "theory": (
+            "bonus_scale=1e-6:1:log",
+            "C_r_scale=1e-3:10:log",
+            "C_g_scale=1e-3:10:log",
+            "margin_scale=0.01:1:log",
+        ),
         "practical": (
             "bonus_scale=1e-5:1:log",
             "C_r_scale=0.01:10:log",
@@ -69,7 +85,8 @@ class OptPessLP(PlanningLearner):
         C_r = choices.number("C_r", (C + 4 * H * C / gap, f"1+SH+4H(1+SH)/γ, γ={gap:.6g}"), (25.0, "tuned"))
         C_g = choices.number("C_g", (C, "1+SH"), (1.0, "chosen"))
         test = choices.flag("test", True, False, "as printed" if choices.theory else "the program decides")
+        margin = choices.number("margin", (gap / 2, f"γ/2, γ={gap:.6g}"))
         reason = "n v 1: nothing comes after an untried pair" if choices.theory else "else what is not known is not tried"
         anywhere = choices.flag("anywhere", False, True, reason)
         local = scale * math.sqrt(Z) * np.array([C_r, -C_g])
-        return {"local": local, "hope": np.array([1.0, 0.0]), "margin": gap / 2 if test else -math.inf, "boxed": anywhere}
+        return {"local": local, "hope": np.array([1.0, 0.0]), "margin": margin if test else -math.inf, "boxed": anywhere}
