@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from noregret.errors import FileError, InputError
 from noregret.experiments import table1 as experiment
 from noregret.experiments.table1 import page, settings
 from noregret.runs import How
+from noregret.runs.runner import Sitting
+from noregret.runs.schedule import Summary
 
 ROOT = Path(__file__).parents[2]
 runner = CliRunner()
@@ -80,3 +84,76 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     )
     with pytest.raises(FileError, match="has a row of 'uniform'"):
         page.read(tmp_path)
+
+
+GOOD = (ROOT / "benchmarks" / "table1" / page.DATA).read_text("utf-8")
+
+
+def spoiled(numbers: str) -> str:
+    """The data with other episodes, trials and microseconds of the first row."""
+    return re.sub(r"opdop,tuned,\d+,\d+,[^,]+", f"opdop,tuned,{numbers}", GOOD)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\xff\xfe", "is no table of numbers"),
+        (b"", "is no table of numbers"),
+        (GOOD.replace(",draws", ",other", 1).encode(), "has no column 'draws'"),
+        (spoiled("9,nan,1").encode(), "trials of opdop, preset tuned is 'nan'"),
+        (spoiled("0,9,1").encode(), "episodes of opdop, preset tuned is '0'"),
+        (GOOD[: GOOD.index("opdop,practical") + 60].encode(), "of opdop, preset practical is None"),
+        (spoiled("9,9,inf").encode(), "microseconds of opdop, preset tuned is 'inf'"),
+    ],
+)
+def test_damaged_data_are_named_in_one_line(tmp_path: Path, data: bytes, said: str) -> None:
+    (tmp_path / page.DATA).write_bytes(data)
+    done = runner.invoke(app, ["table1", "--data", str(tmp_path)])
+    assert done.exit_code == 1 and said in done.stderr and len(done.stderr.splitlines()) == 1, done.output
+
+
+def test_a_page_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_bytes(b"\xff\xfe")
+    done = runner.invoke(app, ["table1", "--data", str(ROOT / "benchmarks" / "table1"), "--page", str(tmp_path / "page.md")])
+    assert done.exit_code == 1 and "is no text in UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--measure", "--learners", ""], "learners is empty"),
+        (["--measure", "--learners", "opdop", "--trials", "0", "--episodes", "20"], "trials is 0"),
+        (["--learners", "opdop"], "--learners is given without --measure"),
+        (["--trials", "3"], "--trials is given without --measure"),
+    ],
+)
+def test_wrong_lines_are_refused(tmp_path: Path, words: list[str], said: str) -> None:
+    done = runner.invoke(app, ["table1", *words, "--data", str(tmp_path / "data"), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 1 and said in done.stderr, done.output
+    assert not (tmp_path / "data").exists()
+
+
+def test_runs_of_another_length_are_not_put_beside_the_others(tmp_path: Path) -> None:
+    (tmp_path / page.DATA).write_text(GOOD, "utf-8")
+    words = ["table1", "--measure", "--learners", "triple-q", "--episodes", "50", "--data", str(tmp_path)]
+    done = runner.invoke(app, [*words, "--out", str(tmp_path / "out")])
+    assert done.exit_code == 1 and "has rows of 200000; expected the same, or another folder" in done.stderr
+    assert (tmp_path / page.DATA).read_text("utf-8") == GOOD
+
+
+def test_a_stop_is_said_and_a_failure_has_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["table1", "--measure", "--learners", "triple-q", "--episodes", "20", "--trials", "1", "--data", str(tmp_path)]
+    words += ["--out", str(tmp_path / "out")]
+    monkeypatch.setattr(Sitting, "finished", lambda self, keys: False)  # as after Ctrl-C
+    done = runner.invoke(app, words)
+    assert done.exit_code == 130 and "0 of 2 rows were measured; the same command goes on" in done.stderr, done.output
+    monkeypatch.setattr(Summary, "reasons", lambda self: [("out of\nluck", ["a"])])
+    done = runner.invoke(app, words)
+    assert done.exit_code == 1 and "triple-q, preset tuned: out of luck" in done.stderr
+
+
+def test_two_at_once_lose_no_row(tmp_path: Path) -> None:
+    rows = {(row["learner"], row["preset"]): row for row in page.read(ROOT / "benchmarks" / "table1")}
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda row: page.write([row], tmp_path), rows.values()))
+    assert (tmp_path / page.DATA).read_text("utf-8") == GOOD and not (tmp_path / page.LOCK).exists()

@@ -9,7 +9,8 @@ import typer
 
 from noregret._system.text import listed
 from noregret.cli import arguments as arg
-from noregret.cli.app import app, say
+from noregret.cli.app import app, say, stop
+from noregret.errors import FileError, InputError
 
 
 @app.command()
@@ -48,12 +49,24 @@ def table1(
         pages.write([row], data)
         say(f"{row['learner']}, {row['preset']}: hard regret {row['hard_regret']:,.0f}, violation {row['hard_violation']:,.0f}")
 
+    for option, value in (("--learners", learners), ("--trials", trials)):
+        if value is not None and not measure:
+            raise InputError(f"{option} is given without --measure; expected both, as nothing is played without it")
     if measure:
         names = None if learners is None else listed(learners)
-        experiment.measure(names, arg.how(out, False, "threads", None, workers), episodes=episodes, trials=trials, tell=tell)
+        wanted = len(experiment.forms(names))
+        pages.check_length(data, episodes)
+        how = arg.how(out, False, "threads", None, workers)
+        done = len(experiment.measure(names, how, episodes=episodes, trials=trials, tell=tell))
+        if done < wanted:
+            stop(f"stopped: {done} of {wanted} rows were measured; the same command goes on")
     if page is None:
         typer.echo(pages.markdown(data), nl=False)
     else:
         from noregret.report.tables import write_text
 
-        write_text(page, pages.put(page.read_text("utf-8"), data))
+        try:
+            text = page.read_text("utf-8")
+        except UnicodeDecodeError:
+            raise FileError(f"{page}: is no text in UTF-8; expected a page with a place for the table") from None
+        write_text(page, pages.put(text, data))

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from noregret import learners, metrics
-from noregret.errors import InputError
+from noregret._system.checks import integer
+from noregret.errors import InputError, NoRegretError
 from noregret.experiments.table1.settings import EPISODES, FORMS, LEAST_TRIALS, POINTS, PROBLEM, ROWS, TRIALS, Row
 from noregret.results import RunResult
 from noregret.runs import Ask, How, play
@@ -30,13 +31,20 @@ def rows(names: Sequence[str] | None = None) -> list[Row]:
     """The rows whose learners are there, or those of some learners.
 
     Raises:
-        InputError: the table has no row for a learner.
+        InputError: no learner is given, or the table has no row for one.
     """
+    if names is not None and not names:
+        raise InputError("learners is empty; expected at least one name")
     there = [row for row in ROWS if row.learner in learners.names()]
     for name in names or ():
         if name not in {row.learner for row in there}:
             raise InputError(f"learner {name!r} has no row; expected {', '.join(row.learner for row in there)}")
     return [row for row in there if names is None or row.learner in names]
+
+
+def forms(names: Sequence[str] | None = None) -> list[tuple[Row, str]]:
+    """Each row of some learners, or of all, in each form that its learner has."""
+    return [(row, form) for row in rows(names) for form in FORMS if form in learners.get(row.learner).presets]
 
 
 def asked(row: Row, form: str, episodes: int = EPISODES, trials: int = 1) -> Ask:
@@ -82,21 +90,26 @@ def measure(
 
     Returns:
         A row for each form, as :mod:`noregret.experiments.table1.page` writes them. Forms that a signal stopped are left out.
+
+    Raises:
+        InputError: a learner has no row, or a number of episodes or trials cannot be.
+        NoRegretError: a run failed; its reason is said.
     """
+    if trials is not None:
+        integer("trials", trials, 1)
     found: list[dict[str, Any]] = []
-    for row in rows(names):
-        for form in FORMS:
-            if form not in learners.get(row.learner).presets:
-                continue
-            ask = asked(row, form, episodes)
-            micro = pilot(ask.keys()[0])
-            ask = replace(ask, trials=trials or next((n for most, n in TRIALS if micro * episodes < 1e6 * most), LEAST_TRIALS))
-            keys = ask.keys()
-            sitting = play(keys, how)
-            if not sitting.finished(keys):
-                return found
-            found.append(summed(row, form, sitting.result(keys), micro))
-            tell(found[-1])
+    for row, form in forms(names):
+        ask = asked(row, form, episodes)
+        micro = pilot(ask.keys()[0])
+        ask = replace(ask, trials=trials or next((n for most, n in TRIALS if micro * episodes < 1e6 * most), LEAST_TRIALS))
+        keys = ask.keys()
+        sitting = play(keys, how)
+        for reason, _ in sitting.summary.reasons():
+            raise NoRegretError(f"{row.learner}, preset {form}: {' '.join(reason.split())}")
+        if not sitting.finished(keys):
+            return found
+        found.append(summed(row, form, sitting.result(keys), micro))
+        tell(found[-1])
     return found
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import math
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ import numpy as np
 
 from noregret import learners
 from noregret._system.arrays import read_bytes
-from noregret._system.files import make_folder, write_whole
-from noregret.errors import FileError, told
+from noregret._system.files import hold, make_folder, write_whole
+from noregret.errors import FileError, InputError, shown, told
 from noregret.experiments.table1.settings import FORMS, ROWS
 from noregret.metrics import Cell, Interval, Slope, show
 from noregret.results.base import Table, csv_text
@@ -32,37 +34,93 @@ BEGIN = {"paper": "<!-- the paper's rows, made by noregret table1 -->", "all": "
 END = "<!-- end of what noregret table1 makes -->"
 #: How many rows the paper's table has.
 PAPER = 6
+#: The file that one process holds while it changes the numbers.
+LOCK = "rows.lock"
 
 
 def read(folder: Path) -> list[dict[str, str]]:
     """The rows that were measured, in the order of the table.
 
     Raises:
-        FileError: there is no such file.
+        FileError: there is no such file, or it is not one that noregret wrote.
     """
     path = folder / DATA
     with told(path, "cannot be read; expected the data of the table"):
-        text = read_bytes(path).decode()
-    order = {row.learner: i for i, row in enumerate(ROWS)}
-    found = list(csv.DictReader(text.splitlines()))
+        data = read_bytes(path)
+    try:
+        header, *lines = csv.reader(data.decode().splitlines(), strict=True)
+    except (ValueError, csv.Error):
+        raise FileError(f"{path}: is no table of numbers; expected what noregret table1 --measure writes") from None
+    known = {row.learner for row in ROWS}
+    for name in FIELDS:
+        if name not in header:
+            raise FileError(f"{path}: has no column {name!r}; expected {', '.join(FIELDS)}")
+    found = [dict(zip(header, line, strict=False)) for line in lines]
     for row in found:
-        if row.get("learner") not in order or row.get("preset") not in FORMS:
+        if row.get("learner") not in known or row.get("preset") not in FORMS:
             raise FileError(
                 f"{path}: has a row of {row.get('learner')!r}, preset {row.get('preset')!r}; expected rows of the table"
             )
-    return sorted(found, key=lambda row: (order[row["learner"]], FORMS.index(row["preset"])))
+        for name in FIELDS[2:]:
+            if not _fits(name, row.get(name)):
+                where = f"{row['learner']}, preset {row['preset']}"
+                raise FileError(
+                    f"{path}: {name} of {where} is {shown(row.get(name))}; expected {_EXPECTED.get(name, 'a number')}"
+                )
+    return sorted(found, key=_place)
+
+
+def _place(row: Mapping[str, Any]) -> tuple[int, int]:
+    """Where a row stands in the table."""
+    return [one.learner for one in ROWS].index(row["learner"]), FORMS.index(row["preset"])
+
+
+#: What may be empty: a slope where no line fits, and draws of who has no simulator.
+_MAYBE = ("hard_regret_slope", "hard_regret_since", "hard_violation_slope", "hard_violation_since", "draws")
+_WHOLE = ("episodes", "trials")
+_EXPECTED = dict.fromkeys(_WHOLE, "a whole number, at least 1") | dict.fromkeys(_MAYBE, "a number, or nothing")
+
+
+def _fits(name: str, text: str | None) -> bool:
+    """Whether the text of a field is a number that it may have."""
+    if not text:
+        return text is not None and name in _MAYBE
+    try:
+        return int(text) >= 1 if name in _WHOLE else math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def check_length(folder: Path, episodes: int) -> None:
+    """Refuse to put runs of another length beside those that are there: a table has one K.
+
+    Raises:
+        InputError: the data have rows of another number of episodes.
+    """
+    kept = read(folder) if (folder / DATA).exists() else []
+    for row in kept:
+        if int(row["episodes"]) != episodes:
+            raise InputError(
+                f"episodes is {episodes}; {folder / DATA} has rows of {row['episodes']}; expected the same, or another folder"
+            )
 
 
 def write(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
-    """Put rows into the data, in place of those of the same learner and form."""
+    """Put rows into the data, in place of those of the same learner and form; one process at a time does so."""
     make_folder(folder)
+    while True:
+        with hold(folder / LOCK) as free:
+            if free:
+                return _put_rows(rows, folder)
+        time.sleep(0.05)
+
+
+def _put_rows(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
     here = {(row["learner"], row["preset"]) for row in rows}
     kept = read(folder) if (folder / DATA).exists() else []
     lines = [*(row for row in kept if (row["learner"], row["preset"]) not in here), *rows]
-    text = csv_text([FIELDS, *([row.get(field) for field in FIELDS] for row in lines)])
-    write_whole(folder / DATA, lambda file: file.write(text.encode()))
-    ordered = csv_text([FIELDS, *([row[field] for field in FIELDS] for row in read(folder))])
-    return write_whole(folder / DATA, lambda file: file.write(ordered.encode()))
+    text = csv_text([FIELDS, *([row.get(field) for field in FIELDS] for row in sorted(lines, key=_place))])
+    return write_whole(folder / DATA, lambda file: file.write(text.encode()))
 
 
 def measured(rows: Sequence[Mapping[str, str]]) -> Table:
@@ -73,8 +131,8 @@ def measured(rows: Sequence[Mapping[str, str]]) -> Table:
         numbers = [_interval(row, name) for name in NUMBERS]
         slopes = [_slope(row, which) for which in ("hard_regret", "hard_violation")]
         draws = f"{float(row['draws']):,.0f}" if row["draws"] else "-"
-        time = f"{float(row['microseconds']):.3g} µs"
-        made.append((names[row["learner"]], row["preset"], *numbers, *slopes, draws, time, int(row["trials"])))
+        spent = f"{float(row['microseconds']):.3g} µs"
+        made.append((names[row["learner"]], row["preset"], *numbers, *slopes, draws, spent, int(row["trials"])))
     columns = (
         "algorithm", "form", "regret", "violation", "hard regret", "hard violation", "late loss", "slope of hard regret",
         "slope of hard violation", "simulator draws", "time an episode", "trials",
