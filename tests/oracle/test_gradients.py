@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -120,3 +121,20 @@ def test_what_a_method_cannot_do_is_said() -> None:
         nr.solve(whole, method="crpo", iterations=3, tol=0.0)
     with pytest.raises(InputError, match="has states in R\\^D"):
         nr.solve(nr.problems.load("linear-continuous"), method="crpo")
+    with pytest.raises(InputError, match="machine-load limits every single step"):
+        nr.solve(nr.problems.load("machine-load"), method="npg-pd", iterations=3)
+
+
+def test_a_value_beyond_the_optimum_is_said_to_be_above_it() -> None:
+    found = nr.solve(small(11, b=[1.5]), method="npg-pd", iterations=1)
+    assert "npg-pd: 1 iteration, " in repr(found) and "below the optimum" in repr(found)
+    beyond = dataclasses.replace(found, value=found.optimum.value + 0.25)
+    assert "0.25 above the optimum" in repr(beyond)
+
+
+def test_the_picture_says_what_its_lines_are() -> None:
+    axes = nr.solve(nr.problems.load("queue"), method="npg-pd", iterations=20).plot()
+    (legend,) = axes[0, 0].figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "npg-pd", "by linear programming", "npg-pd, constraint 2",
+    ]  # fmt: skip

@@ -19,7 +19,7 @@ from noregret.kernels import descent
 from noregret.kernels import world as worlds
 from noregret.kernels.gradients import FlowRule, Iterate, exact_model, flow_on, iterate_on
 from noregret.kernels.played import ALL, room
-from noregret.metrics import Cell, constant
+from noregret.metrics import Cell, constant, count
 from noregret.oracle.tables import TableOptimum, TableOracle, occupancy
 from noregret.problems.base import Array, TabularCMDP
 from noregret.problems.kinds import is_finite
@@ -67,8 +67,9 @@ class Descent(Shown, TableOptimum):
     def __repr__(self) -> str:
         """A one-line summary."""
         lack = max(float((self.thresholds - self.V_g).max()), 0.0)
-        off = f"{self.optimum.value - self.value:.3g} below the optimum, lacks {lack:.3g}"
-        return f"<Descent {self.method}: {self.iterations} iterations, value {self.value:.6g}, {off}>"
+        off = self.value - self.optimum.value
+        side = f"{abs(off):.3g} {'above' if off > 0.0 else 'below'} the optimum, lacks {lack:.3g}"
+        return f"<Descent {self.method}: {count(self.iterations, 'iteration')}, value {self.value:.6g}, {side}>"
 
     def _grid(self) -> tuple[int, int]:
         return 1, 3
@@ -88,7 +89,7 @@ class Descent(Shown, TableOptimum):
             *((f"dual {i}", float(self.dual[i]), float(best.dual[i]), None) for i in range(len(self.dual))),
         ]
         used = ", ".join(f"{name} {constant(value)}" for name, value in self.constants.items())
-        title = f"{self.method}, exact gradients, {self.iterations:,} iterations ({used})"
+        title = f"{self.method}, exact gradients, {count(self.iterations, 'iteration')} ({used})"
         return Table(title, ("of the output", "found", "by linear programming", "at most apart"), rows)
 
     def _draw(self, axes: Any) -> None:
@@ -101,9 +102,12 @@ class Descent(Shown, TableOptimum):
         for ax, (title, y, curves, wanted) in zip(axes[0], drawn, strict=True):
             ax.set_xscale("log")
             for i in range(curves.shape[1]):
-                ax.plot(t, curves[:, i], color=own, linestyle=drawing.LINES[i % len(drawing.LINES)])
-                ax.axhline(wanted[i], color=drawing.GREY, linewidth=1.0, linestyle="--")
+                line = drawing.LINES[i % len(drawing.LINES)]
+                name = self.method if len(self.thresholds) == 1 or not i else f"{self.method}, constraint {i + 1}"
+                ax.plot(t, curves[:, i], color=own, linestyle=line, label=name)
+                ax.axhline(wanted[i], color=drawing.GREY, linewidth=1.0, linestyle="--", label="by linear programming")
             drawing.label(ax, title, y, "iteration")
+        drawing.shared_legend(axes)
 
 
 def descend(problem: Any, tighten: Any = 0.0, *, method: str, iterations: int | None = None, **given: float) -> Descent:
@@ -124,6 +128,8 @@ def descend(problem: Any, tighten: Any = 0.0, *, method: str, iterations: int | 
         raise unknown_name("method", str(method), ("lp", *METHODS))
     if not is_finite(problem):
         raise InputError(f"method is {method!r}; {problem.name} has states in R^D: expected 'lp'")
+    if problem.step_limit is not None:
+        raise InputError(f"method is {method!r}; {problem.name} limits every single step, which it cannot keep: expected 'lp'")
     T = integer("iterations", ITERATIONS if iterations is None else iterations, 1, 10**9)
     best = TableOracle(problem).solve(tighten)
     chosen = _constants(problem, best, method, T, given)
