@@ -282,3 +282,17 @@ def test_after_ctrl_c_what_was_done_is_written_and_the_same_command_goes_on(
     for path in whole.iterdir():
         if path.is_file():
             assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+
+
+def test_every_table_has_draws_and_unsafe_steps_where_there_are_any() -> None:
+    plain, drew = a_result(), dataclasses.replace(a_result(), notes={"simulator draws": np.array([600.0, 600.0, 900.0])})
+    limited = dataclasses.replace(a_result(), unsafe_steps=np.tile(np.arange(1.0, 41.0), (3, 1)))
+    outcomes = [Outcome("p", "npg-pd", None, drew), Outcome("p", "opdop", None, plain), Outcome("p", "dope", None, limited)]
+    for made in (report.table(outcomes), Comparison(outcomes)._summary()):
+        at = {name: i for i, name in enumerate(made.columns)}
+        assert [row[at["draws"]] for row in made.rows] == [700.0, None, None]
+        steps = [row[at["unsafe steps"]] for row in made.rows]
+        assert steps[:2] == [None, None] and steps[2].mean == 40.0
+        assert "Draws: transitions of a trial" in made.caption and "An unsafe step:" in made.caption
+    for made in (report.table(outcomes[1:2]), Comparison(outcomes[1:2])._summary()):
+        assert not {"draws", "unsafe steps"} & set(made.columns) and "Draws" not in made.caption

@@ -13,6 +13,8 @@ from noregret.results.result import SUMS, UNSAFE, Outcome, RunResult
 
 #: What the numbers of a summary are.
 CAPTION = "Sums over all episodes: mean over the trials ± half of its 95% interval."
+#: What the draws of a table are.
+DRAWS = "Draws: transitions of a trial that were asked from a simulator, beside the episodes."
 
 
 def unsafe(result: RunResult) -> Cell:
@@ -65,13 +67,17 @@ class Comparison(Saved, Sequence[Outcome]):
         """A row for each outcome: its trials and episodes, and the sums over all episodes."""
         ran = [(one, result) for one, result in self.ran() if len(result.episodes)]
         limited = any(result.unsafe_steps is not None for _, result in ran)
+        drew = any(result.simulator_draws is not None for _, result in ran)
         rows: list[tuple[Cell, ...]] = []
         for one, result in ran:
-            row: list[Cell] = [one.problem, one.label, result.trials, int(result.episodes[-1]), *map(result.last, SUMS)]
-            rows.append((*row, *([unsafe(result)] if limited else [])))
+            row: list[Cell] = [one.problem, one.label, result.trials, int(result.episodes[-1])]
+            row += [result.simulator_draws] if drew else []
+            rows.append((*row, *map(result.last, SUMS), *([unsafe(result)] if limited else [])))
         refused = [f" {one.label} did not run on {one.problem}: {one.reason}." for one in self.outcomes if one.result is None]
-        columns = ("problem", "learner", "trials", "episodes", *map(words, SUMS), *(["unsafe steps"] if limited else []))
-        return Table(repr(self)[1:-1], columns, rows, CAPTION + (f" {UNSAFE}" if limited else "") + "".join(refused))
+        sizes = ("problem", "learner", "trials", "episodes", *(["draws"] if drew else []))
+        columns = (*sizes, *map(words, SUMS), *(["unsafe steps"] if limited else []))
+        said = CAPTION + (f" {DRAWS}" if drew else "") + (f" {UNSAFE}" if limited else "")
+        return Table(repr(self)[1:-1], columns, rows, said + "".join(refused))
 
     def _grid(self) -> tuple[int, int]:
         return max(1, len({one.problem for one, _ in self.ran()})), 2

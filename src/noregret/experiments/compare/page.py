@@ -15,8 +15,9 @@ from noregret._system.files import make_folder
 from noregret.metrics import Cell, Interval, Slope, length
 from noregret.report import figures
 from noregret.report.tables import curves, without_speed, write_text
-from noregret.results import Comparison, Outcome, RunResult, drawing
+from noregret.results import UNSAFE, Comparison, Outcome, RunResult, drawing
 from noregret.results.base import Table
+from noregret.results.comparison import DRAWS, unsafe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,16 +83,25 @@ def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
         rows.append(
             (one.label, *sums, hard_slope(result), late_loss(result), result.episodes_per_second, *(one.promise or UNPROMISED))
         )
-    return with_draws(Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *shared_by(outcomes), *refused])), outcomes)
-
-
-def with_draws(made: Table, outcomes: Sequence[Outcome]) -> Table:
-    """A table of outcomes with a last column: the draws of a trial from a simulator; as it is where no learner drew."""
+    made = Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *shared_by(outcomes), *refused]))
+    limited = [unsafe(one.result) if one.result else None for one in outcomes]
     draws = [one.result.simulator_draws if one.result else None for one in outcomes]
-    if not any(draws):
+    return _with(_with(made, "unsafe steps", limited, UNSAFE), "draws", draws, DRAWS)
+
+
+def _with(made: Table, name: str, cells: Sequence[Cell], said: str) -> Table:
+    """A table with one more column and a line about it; as it is where all of its cells are empty.
+
+    Args:
+        made: the table.
+        name: of the column.
+        cells: one for each row.
+        said: what the column is.
+    """
+    if all(cell is None for cell in cells):
         return made
-    rows = tuple((*row, number) for row, number in zip(made.rows, draws, strict=True))
-    return replace(made, columns=(*made.columns, "draws"), rows=rows)
+    rows = tuple((*row, cell) for row, cell in zip(made.rows, cells, strict=True))
+    return replace(made, columns=(*made.columns, name), rows=rows, caption=f"{made.caption}\n{said}")
 
 
 def everything(outcomes: Sequence[Outcome]) -> str:
