@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import noregret as nr
 from noregret import learners
 from noregret.cli import app
+from noregret.errors import InputError
 from noregret.experiments.compare.settings import Entry
 from noregret.experiments.leaderboard import Contest, pilots, settings
 from noregret.report.leaderboard import Leaderboard
@@ -92,6 +93,29 @@ def test_pilots_are_kept_and_played_again_only_where_they_do_not_tell(tmp_path: 
     assert pilots.Pilots(tmp_path).known(key) is None and pilots.Pilots(None).known(key) is None
 
 
+def test_no_time_at_all_leaves_everything_out() -> None:
+    key = Ask("random:S=3,A=2,H=2", "uniform", 10).keys()[0]
+    assert not pilots.Pilots(None).enough(key, 0.0), "nothing is known of it"
+    contest = Contest(["random:S=3,A=2,H=2"], [Entry.read("uniform")], 20, 2, 0, "practical", 0)
+    assert "more than 0 s" in contest.play(How(progress=False))[0].reason
+
+
+@pytest.mark.parametrize("most", [float("nan"), float("inf"), -1.0, "long", True, None])
+def test_seconds_that_are_no_number_are_refused(most) -> None:
+    with pytest.raises(InputError, match=r"most is .*; expected a number of seconds, at least 0"):
+        nr.leaderboard(["random:S=3,A=2,H=2"], ["uniform"], episodes=10, trials=1, most=most, progress=False)
+
+
+def test_the_files_have_the_name_that_is_asked_for(played: tuple[Path, str], tmp_path: Path) -> None:
+    read = ["leaderboard", "--from", str(played[0] / "leaderboard.json"), "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, [*read, "--name", "leaderboard-40"])
+    assert done.exit_code == 0 and (tmp_path / "leaderboard-40.html").exists(), done.output
+    again = CliRunner().invoke(app, ["leaderboard", "--from", str(tmp_path / "leaderboard-40.json"), "--out", str(tmp_path)])
+    assert again.exit_code == 0 and not (tmp_path / "leaderboard.json").exists(), "the name of the file that was read"
+    done = CliRunner().invoke(app, [*ARGS, "--learners", "uniform", "--name", "best", "--out", str(tmp_path / "new")])
+    assert done.exit_code == 1 and "name is 'best'" in done.stderr and not (tmp_path / "new").exists()
+
+
 def test_nothing_that_ran_is_an_error(tmp_path: Path) -> None:
     args = ["leaderboard", "--problems", "random:S=3,A=2,H=2,m=2", "--learners", "lsvi-bisection", "--out", str(tmp_path)]
     done = CliRunner().invoke(app, args)
@@ -112,6 +136,8 @@ def test_the_page_says_where_constants_are_from(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(settings.tuned, "packaged", lambda: {"opdop": {"practical": {"eta_scale": 2.0}}})
     said, others = settings.remarks("practical", ["opdop", "uniform"])
     assert "100 configurations each" in said and "random, streaming" in said
+    itself = [test.problem for rung in settings.RUNGS for test in rung if ":" not in test.problem]
+    assert all(f"{name} itself with other seeds" in said for name in itself) and "itself" in said
     assert others == "Constants that no search changed: uniform."
     assert settings.remarks("theory", ["opdop"]) == [] and len(settings.remarks("practical", ["opdop"])) == 1
     assert "linear-continuous" in settings.left_out()[0]

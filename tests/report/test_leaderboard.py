@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noregret.errors import FileError
+from noregret.errors import FileError, InputError
 from noregret.report.leaderboard import Leaderboard, Row, page, pictures
 from noregret.report.leaderboard.analysis import SHADES, TAUS, ratio_text, shade
 from noregret.results import Outcome
@@ -111,6 +111,7 @@ def test_the_table_has_every_cell(folder: Path) -> None:
     [
         (lambda found: found.update(noregret=99), "its format is 99"),
         (lambda found: found.pop("protocol"), "'protocol' is missing"),
+        (lambda found: found["protocol"].update(trials=-2), "its episodes or trials are below 1"),
         (lambda found: found["cells"].pop(), "no cell of 'safe <i>' on 'right'"),
         (lambda found: found["cells"].append(found["cells"][0]), "expected one for each"),
         (lambda found: found["cells"][0]["samples"].pop("regret"), "lacks some numbers"),
@@ -169,6 +170,40 @@ def test_the_page_for_the_documentation(folder: Path) -> None:
     assert "4 learners on 2 problems; every cell is 2 trials of 1,000 episodes" in text and "Nothing & nobody." in text
 
 
+def test_a_folder_can_have_several_lengths_whose_pages_link_to_one_another(tmp_path: Path) -> None:
+    short = a_board()
+    long = Leaderboard(dataclasses.replace(short.protocol, episodes=100_000), short.rows, short.episodes, short.cells)
+    page.write(short, tmp_path)
+    page.write(long, tmp_path, "leaderboard-100k")
+    (tmp_path / "leaderboard-bad.json").write_text("no leaderboard")
+    page.write(short, tmp_path)  # again, now that there is another one
+    one, other = ((tmp_path / f"{name}.md").read_text() for name in ("leaderboard", "leaderboard-100k"))
+    assert one.startswith("# Leaderboard: 2 trials of 1,000 episodes\n") and "(leaderboard.png)" in one
+    assert "Other lengths: [2 trials of 100,000 episodes](leaderboard-100k.md).\n" in one
+    assert other.startswith("# Leaderboard: 2 trials of 100,000 episodes\n") and "(leaderboard-100k.png)" in other
+    assert "Other lengths: [2 trials of 1,000 episodes](leaderboard.md).\n" in other
+    assert "`noregret leaderboard --from docs/leaderboard-100k.json`" in other
+    text = (tmp_path / "leaderboard-100k.html").read_text()
+    outline = Outline()
+    outline.feed(text)
+    assert "leaderboard.html" in outline.links and "<h1>Leaderboard: 2 trials of 100,000 episodes</h1>" in text
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made >= {f"leaderboard-100k.{kind}" for kind in ("json", "csv", "html", "md", "png", "svg")}
+
+
+@pytest.mark.parametrize("name", ["", "other", "leaderboard/x", "leaderboard-", "leaderboard-A", "../leaderboard"])
+def test_other_names_are_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="expected 'leaderboard', or more words after it"):
+        page.write(a_board(), tmp_path / "new", name)
+    assert not (tmp_path / "new").exists()
+
+
+def test_one_of_a_kind_is_said_so() -> None:
+    board = a_board()
+    few = Leaderboard(board.protocol, board.rows[:1], board.episodes, [c for c in board.cells[:1]])
+    assert "\n1 learner on 1 problem; every cell" in page.markdown(few) and "1 learner on 1 problem;" in page.page(few)
+
+
 # --- in a browser -------------------------------------------------------------------------------------------------
 
 
@@ -197,6 +232,37 @@ def test_cells_lead_to_their_curves_and_lines(folder: Path) -> None:
         window.run("document.getElementById('copy').click()")
         window.wait("document.getElementById('copy').textContent === 'copied'")
         assert window.complaints == [] and len(window.requests) == 1
+
+
+@needs_browser
+def test_names_beside_points_do_not_cover_one_another(tmp_path: Path) -> None:
+    """Six learners on one front, so near to one another that there is no room for all names."""
+    rows = [Row(f"learner-number-{i}", [], "", []) for i in range(6)]
+    cells = [
+        dataclasses.replace(
+            a_board().cells[0],
+            problem="p",
+            learner=row.learner,
+            samples={
+                "regret": [0.0] * 2, "violation": [0.0] * 2, "late_loss": [0.0] * 2,
+                "hard_regret": [100.0 - i] * 2, "hard_violation": [100.0 + i] * 2,
+            },
+        )
+        for i, row in enumerate(rows)
+    ]  # fmt: skip
+    page.write(Leaderboard(a_board().protocol, rows, a_board().episodes, cells), tmp_path)
+    with browser.Browser() as window:
+        window.size(1400, 900)
+        window.open(tmp_path / "leaderboard.html")
+        window.wait("document.body && document.body.dataset.drawn === '1'")
+        boxes = window.run(
+            "[...document.querySelectorAll('#paretos .textpoint text')].map(e => e.getBoundingClientRect())"
+            ".map(b => [b.left, b.top, b.right, b.bottom])"
+        )
+        assert 1 <= len(boxes) < 6 and window.complaints == []
+        for i, one in enumerate(boxes):
+            for other in boxes[:i]:
+                assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
 
 
 @needs_browser

@@ -36,6 +36,15 @@ def leaderboard(
             "--from", metavar="FILE", help="Play nothing: make page and pictures of a leaderboard.json that is there."
         ),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="What the files are called, such as leaderboard-100k: a folder can have several, and their pages link to one "
+            "another. By default leaderboard, or as the file of --from.",
+        ),
+    ] = None,
     out: arg.Out = Path("results/leaderboard"),
     fresh: arg.Fresh = False,
     backend: arg.Backend = "threads",
@@ -50,7 +59,11 @@ def leaderboard(
     if data is not None:
         from noregret.report.leaderboard import Leaderboard
 
-        return _conclude(Leaderboard.read(data), out)
+        board = Leaderboard.read(data)
+        return _conclude(board, out, name or (data.stem if data.stem.startswith("leaderboard") else "leaderboard"))
+    from noregret.report.leaderboard.page import STEM, check_name
+
+    stem = STEM if name is None else check_name(name)
     from noregret.experiments.compare.settings import Entry
     from noregret.experiments.leaderboard import STOPPED, Contest
 
@@ -69,13 +82,13 @@ def leaderboard(
         stop(f"stopped: {len(played) - left} of {len(played)} cells were done; no file was written, the same command goes on")
     if not played.ran():
         raise InputError(f"no learner ran: {played[0].label} on {played[0].problem}: {played[0].reason}")
-    _conclude(contest.board(played), out)
+    _conclude(contest.board(played), out, stem)
 
 
-def _conclude(board: Leaderboard, out: Path) -> None:
+def _conclude(board: Leaderboard, out: Path, name: str) -> None:
     """Write the files, print the standings."""
     from noregret.report.leaderboard import page
 
-    files = page.write(board, out)
+    files = page.write(board, out, name)
     console().print(board.analysis.standings().rich())
     console().print(f"wrote {', '.join(file.name for file in files)} in {out}")

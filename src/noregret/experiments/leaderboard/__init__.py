@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from noregret._system.arrays import LARGEST
 from noregret._system.progress import Progress
-from noregret.errors import NoRegretError
+from noregret.errors import InputError, NoRegretError, shown
 from noregret.experiments.compare import Grid, run_grid
 from noregret.experiments.compare.settings import STOPPED, Entry
 from noregret.experiments.leaderboard.pilots import Pilots
@@ -71,7 +72,8 @@ def leaderboard(
         The leaderboard: it can be drawn, made a frame, and saved. After Ctrl-C cells that are not finished are left out.
 
     Raises:
-        InputError: a list is empty or has a name twice; a name, a length or a preset is unknown.
+        InputError: a list is empty or has a name twice; a name, a length or a preset is unknown; ``most`` is no
+            number of seconds.
 
     Example:
         >>> import noregret as nr
@@ -95,6 +97,9 @@ class Contest:
         seed: the number that all randomness is drawn from.
         preset: which rule gives the learners their constants.
         most: the seconds that a run may take.
+
+    Raises:
+        InputError: a list, a name or a number cannot be used.
     """
 
     def __init__(
@@ -102,9 +107,11 @@ class Contest:
         most: float = MOST,
     ) -> None:  # fmt: skip
         self.entries = list(entries() if given is None else given)
-        self.everything, self.most = problems is None, most
+        if isinstance(most, bool) or not isinstance(most, int | float) or not 0.0 <= most <= LARGEST:
+            raise InputError(f"most is {shown(most)}; expected a number of seconds, at least 0")
+        self.everything, self.most = problems is None, float(most)
         self.grid = Grid(problem_names() if problems is None else problems, self.entries, episodes, trials, seed, preset)
-        self.protocol = (episodes, trials, seed, preset, float(most))
+        self.protocol = (episodes, trials, seed, preset, self.most)
         self.pilots = Pilots(None)
 
     def play(

@@ -35,7 +35,9 @@ class Pilots:
 
     def enough(self, key: RunKey, most: float) -> bool:
         """Whether what is known tells on which side of a limit the run will end."""
-        seconds, before = self._known.get(key.id, (most, -1.0))
+        if key.id not in self._known:
+            return False
+        seconds, before = self._known[key.id]
         return before == most or not most / UNCLEAR < seconds < most * UNCLEAR
 
     def play(self, key: RunKey, most: float) -> float:

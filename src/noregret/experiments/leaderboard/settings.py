@@ -49,10 +49,13 @@ def remarks(preset: str, names: Sequence[str]) -> list[str]:
     searched = [name for name in names if preset in found.get(name, {})]
     if not searched:
         return []
-    kinds = sorted({test.problem.partition(":")[0] for rung in RUNGS for test in rung})
+    judged = {test.problem for rung in RUNGS for test in rung}
+    kinds = sorted({name.partition(":")[0] for name in judged if ":" in name})
+    itself = sorted(name for name in judged if ":" not in name)
     said = (
         f"Preset {preset} has what one search found for each learner (noregret tune-all): {BUDGET} configurations each, judged "
-        f"on the same generated problems, among them smaller or other ones of the kinds {', '.join(kinds)}."
+        f"on the same problems: smaller or other ones of the kinds {', '.join(kinds)}"
+        + (f", and {', '.join(itself)} itself with other seeds." if itself else ".")
     )
     others = [name for name in names if name not in searched]
     return [said, f"Constants that no search changed: {', '.join(others)}."] if others else [said]

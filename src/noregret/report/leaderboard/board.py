@@ -161,8 +161,8 @@ class Leaderboard(Shown):
         if found["noregret"] != FORMAT:
             raise ValueError(f"its format is {found['noregret']!r}; expected {FORMAT}")
         check_entries(found["protocol"], _PROTOCOL, "entry of protocol")
-        if found["protocol"]["episodes"] < 1 or not _is_number(found["protocol"]["most"]):
-            raise ValueError("its episodes are below 1, or the most seconds of a run are no number")
+        if min(found["protocol"]["episodes"], found["protocol"]["trials"]) < 1 or not _is_number(found["protocol"]["most"]):
+            raise ValueError("its episodes or trials are below 1, or the most seconds of a run are no number")
         for one in found["rows"]:
             check_entries(one, _ROW, "entry of a row")
         for one in found["cells"]:

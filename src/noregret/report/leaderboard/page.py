@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from noregret import metrics
 from noregret._system.files import make_folder
 from noregret._system.plugins import library
+from noregret.errors import FileError, InputError, shown
 from noregret.metrics import Interval, number, show
 from noregret.report import figures
 from noregret.report.leaderboard import analysis
@@ -19,64 +23,112 @@ from noregret.report.leaderboard.pictures import NAMED, overview
 from noregret.report.page import fill
 from noregret.report.tables import write_text
 
-#: The name of all files.
+#: The name of all files unless another one is given, and what other names begin with.
 STEM = "leaderboard"
+#: What the page and its file of data are called in a line that a person reads.
+_NAME = re.compile(rf"{STEM}(-[a-z0-9][a-z0-9-]*)?")
 _DASHES = {"-": "solid", "--": "dash", ":": "dot", "-.": "dashdot"}
 
 
-def write(board: Leaderboard, folder: str | os.PathLike[str]) -> list[Path]:
+def write(board: Leaderboard, folder: str | os.PathLike[str], name: str = STEM) -> list[Path]:
     """Write the page, the data as JSON and as CSV, a page for the documentation, and the picture as PNG and SVG.
 
-    There is no picture without matplotlib.
+    There is no picture without matplotlib. Pages link to the other leaderboards of the folder, such as a longer one.
 
     Args:
         board: the leaderboard.
         folder: where the files go; it is made if it is not there.
+        name: of all files, without an ending: "leaderboard", or more words after it, as "leaderboard-100k".
+
+    Raises:
+        InputError: the name is no such name.
     """
+    check_name(name)
     out = make_folder(folder)
-    text = page(board)
-    made = [board.save(out / f"{STEM}.json"), write_text(out / f"{STEM}.csv", board.table().csv())]
-    made += [write_text(out / f"{STEM}.html", text), write_text(out / f"{STEM}.md", markdown(board))]
+    others = siblings(out, name)
+    text = page(board, others=others)
+    made = [board.save(out / f"{name}.json"), write_text(out / f"{name}.csv", board.table().csv())]
+    made += [write_text(out / f"{name}.html", text), write_text(out / f"{name}.md", markdown(board, name, others))]
     if figures.available():
         drawn = overview(board)
-        made += [figures.write(drawn, out / f"{STEM}.{kind}", 120) for kind in ("png", "svg")]
+        made += [figures.write(drawn, out / f"{name}.{kind}", 120) for kind in ("png", "svg")]
     return made
 
 
-def markdown(board: Leaderboard) -> str:
-    """A page for the documentation: the picture, the standings, how it was played, and what was left out."""
+def check_name(name: str) -> str:
+    """The name of the files of a leaderboard, if it is one.
+
+    Raises:
+        InputError: it is not "leaderboard" or "leaderboard-" with small letters, digits and dashes.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(f"name is {shown(name)}; expected {STEM!r}, or more words after it, as '{STEM}-100k'")
+    return name
+
+
+def siblings(folder: Path, name: str) -> list[tuple[str, str]]:
+    """The other leaderboards of a folder, the shortest runs first: the name of the files of each, and how long its runs are."""
+    found = []
+    for path in folder.glob(f"{STEM}*.json"):
+        if path.stem != name and _NAME.fullmatch(path.stem):
+            with contextlib.suppress(FileError):
+                own = Leaderboard.read(path).protocol
+                found.append(((own.episodes, path.stem), metrics.length(own.trials, own.episodes)))
+    return [(stem, length) for (_, stem), length in sorted(found)]
+
+
+def title_of(board: Leaderboard) -> str:
+    """The title of a page: how long the runs are."""
+    return f"Leaderboard: {metrics.length(board.protocol.trials, board.protocol.episodes)}"
+
+
+def about(board: Leaderboard) -> list[str]:
+    """How the cells were played and what was left out, an entry a line."""
+    protocol, limited = board.protocol, ", ".join(_limited(board))
+    steps = f"On {limited} every single step is limited, and unsafe steps take the place of hard violation."
+    most = f"A cell whose runs would take over {protocol.most:g} s each is left out."
+    return [*([steps] if limited else []), *protocol.remarks, most]
+
+
+def markdown(board: Leaderboard, name: str = STEM, others: Sequence[tuple[str, str]] = ()) -> str:
+    """A page for the documentation: the picture, the standings, how it was played, and what was left out.
+
+    Args:
+        board: the leaderboard.
+        name: of its files.
+        others: other leaderboards of the same folder, as :func:`siblings` finds them.
+    """
     protocol, table = board.protocol, board.analysis.standings()
     length = metrics.length(protocol.trials, protocol.episodes)
-    limited = ", ".join(_limited(board))
-    about = [
-        f"{len(board.learners)} learners on {len(board.problems)} problems; every cell is {length}, preset "
-        f"`{protocol.preset}`, seed {protocol.seed}. A score is hard regret plus hard violation, summed over all "
-        "episodes; lower is better.",
-        *(
-            [f"On {limited} every single step is limited, and unsafe steps take the place of hard violation."]
-            if limited
-            else []
-        ),
-        *protocol.remarks,
-        f"A cell whose runs would take over {protocol.most:g} s each is left out.",
-    ]
+    head = (
+        f"{_size(board)}; every cell is {length}, preset `{protocol.preset}`, seed {protocol.seed}. A score is hard regret "
+        "plus hard violation, summed over all episodes; lower is better."
+    )
+    links = " · ".join(f"[{length}]({stem}.md)" for stem, length in others)
     reasons = [f"- {learner} on {', '.join(where)}: {reason}" for learner, reason, where in _reasons(board)]
     parts = [
-        "# Leaderboard", f"![Ratio of every learner to the best one of each problem, and performance profiles]({STEM}.png)",
-        "\n".join(about), table.markdown().rstrip(), table.caption,
-        f"Every number: [{STEM}.csv]({STEM}.csv). The page with the curves of each cell and the line that repeats it is made "
-        f"from [{STEM}.json]({STEM}.json) by `noregret {STEM} --from docs/{STEM}.json`; nothing is played for that.",
+        f"# {title_of(board)}",
+        f"![Ratio of every learner to the best one of each problem, and performance profiles]({name}.png)",
+        head, *([f"Other lengths: {links}."] if links else []), "\n".join(f"- {line}" for line in about(board)),
+        table.markdown().rstrip(), table.caption,
+        f"Every number: [{name}.csv]({name}.csv). The page with the curves of each cell and the line that repeats it is made "
+        f"from [{name}.json]({name}.json) by `noregret leaderboard --from docs/{name}.json`; nothing is played for that.",
         *(["## What was left out, and why", "\n".join(reasons)] if reasons else []),
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 
 
-def page(board: Leaderboard, title: str = "Leaderboard") -> str:
+def _size(board: Leaderboard) -> str:
+    return f"{metrics.count(len(board.learners), 'learner')} on {metrics.count(len(board.problems), 'problem')}"
+
+
+def page(board: Leaderboard, title: str = "", others: Sequence[tuple[str, str]] = ()) -> str:
     """The page as a text of HTML.
 
     Args:
         board: the leaderboard.
-        title: of the page.
+        title: of the page; how long the runs are unless given.
+        others: other leaderboards of the same folder, as :func:`siblings` finds them.
 
     Raises:
         NoRegretError: a library that the page needs is not installed.
@@ -87,12 +139,13 @@ def page(board: Leaderboard, title: str = "Leaderboard") -> str:
     data = json.dumps(_data(board), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     protocol = board.protocol
     return fill(
-        f"{STEM}.html", title=title, board=board, protocol=protocol, data=data, plotly=plotly.get_plotlyjs(),
+        f"{STEM}.html", title=title or title_of(board), size=_size(board), about=about(board), others=others,
+        board=board, protocol=protocol, data=data, plotly=plotly.get_plotlyjs(),
         length=metrics.length(protocol.trials, protocol.episodes), rows=_rows(found), shade=shade,
         scale=[(ratio_text(x), shade(x), is_dark(shade(x))) for x in (1.0, 2.0, 5.0, 10.0, 30.0, 100.0, analysis.DARKEST)],
         standings=_standings(found), reasons=_reasons(board), samples=("score", *SAMPLES), words=metrics.words, show=show,
         ran=[cell for cell in board.cells if cell.samples], ratio_text=ratio_text, found=found,
-        caption=analysis.CAPTION, limited=_limited(board), named=min(NAMED, len(board.learners)),
+        caption=analysis.CAPTION, named=min(NAMED, len(board.learners)),
     )  # fmt: skip
 
 
