@@ -27,8 +27,8 @@ def pages(site: Site) -> Iterator[Page]:
 def rewrite(markdown: str, uri: str) -> str:
     """Links as they are written in the project, turned into links of the site.
 
-    A link to a file that is on the site under another name leads there. A link to a file that is not on the site, such as a
-    source file, becomes the file's name.
+    A link to a file that is on the site under another name leads there, one to the source of a notebook to its page. A link to a
+    file that is not on the site, such as a source file, becomes the file's name.
 
     Args:
         markdown: the text of a page.
@@ -43,6 +43,7 @@ def rewrite(markdown: str, uri: str) -> str:
             path = "docs/index.md"
         path = f"docs/{PAGES[path]}" if path in PAGES else path
         if path.startswith("docs/"):
+            path = f"{path[:-3]}.md" if path.endswith(".py") else path
             return f"{found[1]}[{found[2]}]({posixpath.relpath(path, there)}{found[4] or ''})"
         if found[1] or not (ROOT / path).exists():
             return found[0]
