@@ -29,7 +29,8 @@ COMPUTED = "streaming,uniform,tutorials/constrained-mdp"
 #: Pages that are opened in a browser, one of each kind.
 OPENED = (
     "index.html", "tutorials/constrained-mdp.html", "gallery/problems/streaming.html", "gallery/learners/uniform.html",
-    "gallery/learners/primal-dual-lsvi.html", "algorithm1.html", "reference/command-line.html", "reference/api/oracle.html",
+    "gallery/learners/primal-dual-lsvi.html", "algorithm1.html", "leaderboard-cells.html",
+    "reference/command-line.html", "reference/api/oracle.html",
 )  # fmt: skip
 
 
@@ -111,6 +112,14 @@ def test_every_registered_problem_and_learner_has_a_page(pages: dict[str, Links]
     ours = [name for name in nr.learners.names() if nr.learners.get(name).__module__.startswith("noregret.")]
     assert {f"gallery/problems/{name}.html" for name in filter(is_built_in, nr.problems.names())} <= pages.keys()
     assert len(ours) > 25 and {f"gallery/learners/{name}.html" for name in ours} <= pages.keys()
+
+
+def test_each_leaderboard_has_its_page_of_cells(pages: dict[str, Links]) -> None:
+    stems = [path.stem for path in (ROOT / "docs").glob("leaderboard*.json")]
+    assert "leaderboard" in stems
+    for stem in stems:
+        assert f"{stem}-cells.html" in pages[f"{stem}.html"].links
+        assert len([link for link in pages[f"{stem}-cells.html"].links if link.startswith("#cell-")]) > 100
 
 
 def test_no_mark_of_a_docstring_is_left(site: Path, pages: dict[str, Links]) -> None:

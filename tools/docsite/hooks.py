@@ -15,7 +15,7 @@ from mkdocs.structure.pages import Page as MkDocsPage
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tools.docsite import makers
+from tools.docsite import boards, makers
 from tools.docsite.formulas import to_mathml
 from tools.docsite.outside import rewrite
 from tools.docsite.site import Site
@@ -43,8 +43,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: MkDocsPage, **_: Any) -> str:
-    """Links to files of the project that are no pages lead to what stands for them."""
-    return rewrite(markdown, page.file.src_uri)
+    """Links to files of the project that are no pages lead to what stands for them; a leaderboard links to its cells."""
+    uri = page.file.src_uri
+    return rewrite(boards.linked(Site(), markdown, uri), uri)
 
 
 def on_page_content(html: str, **_: Any) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tools.docsite import films, learners, notebooks, outside, problems, reference
+from tools.docsite import boards, films, learners, notebooks, outside, problems, reference
 from tools.docsite.site import Page, Site
 
 ALL: tuple[Callable[[Site], Iterator[Page]], ...] = (
-    outside.pages, learners.pages, notebooks.pages, problems.pages, films.pages, reference.pages,
+    outside.pages, learners.pages, notebooks.pages, problems.pages, films.pages, reference.pages, boards.pages,
 )  # fmt: skip

@@ -27,8 +27,8 @@ def pages(site: Site) -> Iterator[Page]:
 def rewrite(markdown: str, uri: str) -> str:
     """Links as they are written in the project, turned into links of the site.
 
-    A link to a file that is on the site under another name leads there, one to the source of a notebook to its page. A link to a
-    file that is not on the site, such as a source file, becomes the file's name.
+    A link to a file that is on the site under another name leads there; one to the source of a notebook, to its page. A link to
+    a file that is not on the site, such as a source file, becomes the file's name.
 
     Args:
         markdown: the text of a page.
