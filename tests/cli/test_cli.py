@@ -195,7 +195,7 @@ def test_check_gives_a_reason_for_every_constant_and_shows_what_a_user_can_give(
     assert "these are for its K = 512" in result.stdout and "a restart keeps what was learned" in result.stdout
     assert not re.search("xi_rule|xi_sets|theorem_2", result.stdout)
     shown = re.sub("[│╭╮╰╯─]", " ", runner.invoke(app, ["check", "--help"]).stdout)
-    assert "practical, theory, for some paper, simple, cautious or safe" in " ".join(shown.split())
+    assert "practical, theory, for most tuned, for some paper, simple, cautious or safe" in " ".join(shown.split())
 
 
 def test_check_of_other_learners_and_of_too_much_tightening():
