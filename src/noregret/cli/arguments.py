@@ -79,7 +79,8 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         "-p",
-        help="Where the learner's constants come from: practical, theory, for most tuned, for some paper, simple, cautious or safe.",
+        help="Where the learner's constants come from: practical, theory, for most tuned, for some paper, simple, cautious or "
+        "safe.",
     ),
 ]
 SlaterGap = Annotated[
