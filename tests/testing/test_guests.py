@@ -175,6 +175,22 @@ def test_the_hash_follows_the_source(guest: Any, tmp_path: Path) -> None:
     assert registry.source_hash("edited") not in hashes
 
 
+def test_the_files_of_a_package_are_read_once(guest: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each trial asks for the hash, and a learner may lie in a large project: its folders are walked at registration alone."""
+    (tmp_path / "project").mkdir()
+    for n in range(3):
+        (tmp_path / "project" / f"part{n}.py").write_text("import project, constants\n")
+    (tmp_path / "constants.py").write_text("import project\n")
+    walked: list[str] = []
+    walk = Path.rglob
+    monkeypatch.setattr(Path, "rglob", lambda self, pattern: walked.append(self.name) or walk(self, pattern))
+    guest("frugal", "state.level[0] = 1.0", "\ndef later():\n    import project\n")
+    assert walked.count("project") == walked.count("constants") == 1
+    walked.clear()
+    assert registry.source_hash("frugal") == registry.source_hash("frugal")
+    assert walked == []
+
+
 def test_a_class_without_a_file_is_hashed_by_its_code() -> None:
     def cell(body: str) -> str | None:
         exec(MODULE.replace("BODY", body).replace("NAME", "cell"), vars(sys.modules["notebook"]))
