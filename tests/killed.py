@@ -20,7 +20,7 @@ from noregret.runs.backends.job import Context
 from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store
 
-RUNS = 80
+RUNS = 40
 CASES = (
     ("random:S=4,A=2,H=3", "primal-dual-lsvi"),
     ("linear:S=5,A=2,H=3,d=3", "primal-dual-lsvi"),
@@ -29,8 +29,8 @@ CASES = (
 
 
 def keys(round: int) -> list[RunKey]:
-    """Short runs of 5 to 20 ms."""
-    return [RunKey(*CASES[i % len(CASES)], 3000, seed=round, trial=i, record_every=50) for i in range(RUNS)]
+    """Short runs of 3 to 12 ms."""
+    return [RunKey(*CASES[i % len(CASES)], 2000, seed=round, trial=i, record_every=50) for i in range(RUNS)]
 
 
 def child(work) -> int:
@@ -56,7 +56,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
     while killed < kills:
         store = Store(folder / f"runs{round}")
         pid = child(lambda store=store, round=round: sweep(keys(round), Context(store, 2, checkpoint_seconds=0.0)))
-        delay = rng.uniform(0.0, 0.4)
+        delay = rng.uniform(0.0, 0.15)
         time.sleep(delay)
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
