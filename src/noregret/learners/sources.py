@@ -67,18 +67,26 @@ def _files(module: str) -> dict[str, str]:
             if name not in found and path.is_file():
                 text = path.read_bytes()
                 found[name] = hashlib.sha256(text).hexdigest()
-                todo += [] if installed else _imported(text)
+                todo += [] if installed else _imported(found[name], text)
     return found
 
 
 #: Python 3.11 mixes up its count of nested nodes when two threads parse at once.
 _parsing = threading.Lock()
+_parsed: dict[str, list[str]] = {}
 
 
-def _imported(text: bytes) -> list[str]:
-    try:
+def _imported(digest: str, text: bytes) -> list[str]:
+    """The top-level modules that a source imports; one that was seen before, by its hash, is not parsed again."""
+    if digest not in _parsed:
         with _parsing:
-            nodes = list(ast.walk(ast.parse(text)))
+            _parsed[digest] = _parse(text)
+    return _parsed[digest]
+
+
+def _parse(text: bytes) -> list[str]:
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
         return []
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
