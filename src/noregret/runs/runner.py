@@ -278,4 +278,5 @@ def _played(sitting: Sitting, keys: Sequence[RunKey], first: Trial) -> Played | 
 def promised(trial: Trial) -> Promise | str:
     """What a theorem promises of a trial's run, or in one sentence why none does; no episode need be played."""
     best = prepared(trial.key).best(trial.key)
-    return trial.learner.promised(best.slater_gap, is_linear(trial.problem, trial.learner.phi))
+    said: Promise | str = trial.learner.promised(best.slater_gap, is_linear(trial.problem, trial.learner.phi))
+    return said
