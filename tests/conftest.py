@@ -17,13 +17,15 @@ settings.register_profile("noregret", deadline=None, derandomize=True, max_examp
 settings.load_profile("noregret")
 
 
-#: Files that take longest, in this order. They are begun first, so that no worker is left with a long one at the end.
+#: Files that take longest, in this order. They are begun first, so that no worker is left with a long one at the end. The
+#: contract compiles every learner, one after the other; what else is begun meanwhile compiles other things, or finds those.
 FIRST = (
-    "kernels/test_jit.py", "test_examples.py", "learners/test_continuous.py", "testing/test_guests.py", "runs/test_faults.py",
-    "sweeps/test_sweeps.py", "contract/test_contract.py", "learners/test_practical.py", "runs/test_survives.py",
-    "fuzz/test_fuzz.py", "learners/test_continuous_numbers.py", "site/test_site.py", "testing/test_pages.py",
-    "experiments/test_compare.py", "store/test_checkpoints.py", "runs/test_clusters.py", "experiments/test_paper.py",
-    "agent/test_agent_auto.py",
+    "contract/test_contract.py", "kernels/test_jit.py", "learners/test_continuous.py", "test_examples.py", "site/test_site.py",
+    "runs/test_survives.py", "testing/test_guests.py", "cli/test_learn.py", "runs/test_clusters.py", "fuzz/test_fuzz.py",
+    "sweeps/test_sweeps.py", "learners/test_practical.py", "learners/test_least_squares_learners.py", "runs/test_faults.py",
+    "testing/test_pages.py", "results/test_played.py", "learners/test_continuous_numbers.py", "experiments/test_compare.py",
+    "store/test_checkpoints.py", "agent/test_agent.py", "report/test_report_page.py", "agent/test_agent_auto.py",
+    "learners/test_cells.py", "learners/test_safe.py", "experiments/test_paper.py", "cli/test_cli.py",
 )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Kill a sweep a hundred times: ``python killed.py FOLDER KILLS SEED``, for the fault tests.
 
 A new interpreter for each sitting would spend its life importing. So this process makes everything ready and then forks a
-child for each sitting, which it kills with SIGKILL after a random moment; it has no threads of its own, so a fork is a copy.
+child for each sitting, which it kills with SIGKILL after a random moment, at most a fifth of what all runs take. It has no
+threads of its own, so a fork is a copy.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from noregret.runs.backends.job import Context
 from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store
 
-RUNS = 80
+RUNS = 40
 CASES = (
     ("random:S=4,A=2,H=3", "primal-dual-lsvi"),
     ("linear:S=5,A=2,H=3,d=3", "primal-dual-lsvi"),
@@ -29,8 +30,8 @@ CASES = (
 
 
 def keys(round: int) -> list[RunKey]:
-    """Short runs of 5 to 20 ms."""
-    return [RunKey(*CASES[i % len(CASES)], 3000, seed=round, trial=i, record_every=50) for i in range(RUNS)]
+    """Short runs of 3 to 12 ms."""
+    return [RunKey(*CASES[i % len(CASES)], 2000, seed=round, trial=i, record_every=50) for i in range(RUNS)]
 
 
 def child(work) -> int:
@@ -52,11 +53,15 @@ def main(folder: Path, kills: int, seed: int) -> None:
     execution.PLAY_PER_CHECKPOINT = 0.0  # a checkpoint after each block
     for key in keys(10**6)[: len(CASES)]:
         execution.execute(key, Store(folder / "warm"))
+    begun = time.monotonic()
+    pid = child(lambda: sweep(keys(10**6), Context(Store(folder / "calm"), 2, checkpoint_seconds=0.0)))
+    assert os.waitpid(pid, 0)[1] == 0, "a sitting failed"
+    calm = time.monotonic() - begun  # what all runs take on this machine, as busy as it is
     killed, round, after = 0, 0, []
     while killed < kills:
         store = Store(folder / f"runs{round}")
         pid = child(lambda store=store, round=round: sweep(keys(round), Context(store, 2, checkpoint_seconds=0.0)))
-        delay = rng.uniform(0.0, 0.4)
+        delay = rng.uniform(0.0, 0.2 * calm)
         time.sleep(delay)
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)

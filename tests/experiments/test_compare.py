@@ -266,7 +266,7 @@ def stop_after_the_first(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
 def test_after_ctrl_c_what_was_done_is_written_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    args = ["compare", "--learners", "uniform,optimal,safest", "-k", "3e6", "-t", "1", "--threads", "1", "--out", str(tmp_path)]
+    args = ["compare", "--learners", "uniform,optimal,safest", "-k", "4e5", "-t", "1", "--threads", "1", "--out", str(tmp_path)]
     with monkeypatch.context() as patch:
         stop_after_the_first(patch, "[1/3]")
         done = runner.invoke(app, args)

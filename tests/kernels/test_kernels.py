@@ -25,11 +25,13 @@ from noregret.learners.presets import Constants
 from noregret.problems.continuous import ContinuousSpec
 from tests.reference import world as slow_world
 from tests.reference.algorithm1 import softmax
-from tests.support import small
+from tests.support import begin, small
+from tests.support import limited as limited_problem
 
 pytestmark = pytest.mark.kernels
 
-JIT = not numba.config.DISABLE_JIT
+#: Whether kernels run at their full speed, so that they can be called a million times.
+FAST = not numba.config.DISABLE_JIT and not numba.config.BOUNDSCHECK
 
 WORLDS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -71,6 +73,23 @@ def test_play_and_evaluate_match_the_literal_world(case: str) -> None:
         np.testing.assert_allclose(out.values, [V_r, *V_g], rtol=1e-12, atol=1e-14)
         V_r, V_g = oracle.evaluate(problem, policy)
         np.testing.assert_allclose(out.values, [V_r, *V_g], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_the_loop_records_sums_of_exact_values(limited: bool) -> None:
+    """The loop around plan and update, of a learner that does neither: all it writes, also with policies kept and a limit."""
+    problem = limited_problem(4, S=3, masked=True) if limited else small(4, m=2, noise="bernoulli")
+    one = begin(problem, "uniform", episodes=7, record_every=3)
+    one.keep_policies()
+    one.advance(4)
+    one.advance(4)
+    V_r, V_g = oracle.evaluate(problem, one.learner.plan().policy)
+    lack, m, k = problem.b - V_g, problem.n_constraints, np.array([3, 6, 7])[:, None]
+    each = np.concatenate([[one.V_star - V_r, max(one.V_star - V_r, 0.0)], lack, np.maximum(lack, 0.0)])
+    np.testing.assert_allclose(one.curves[:, : 2 + 2 * m], k * each, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(one.curves[:, 2 + 2 * m : 2 + 3 * m], 0.0)
+    assert one.curves.shape == (3, 2 + 3 * m + limited) and (not limited or (np.diff(one.curves[:, -1]) > 0.0).all())
+    assert one.k == 7 and one.kept.any()
 
 
 @pytest.mark.parametrize("n", [1, 5, 32, 33, 100])
@@ -262,7 +281,7 @@ def learn_rows(gram: Any, s: Any, a: Any, observed: Any, s_next: Any) -> None:
 @pytest.mark.parametrize("spread", [1.0, 1e-3])
 def test_inverse_and_norms_do_not_drift(spread: float) -> None:
     """A million rank-one updates from λ = 1e-4, looked at just before the inverse would be made anew."""
-    n = 999_999 if JIT else 2_999
+    n = 999_999 if FAST else 2_999
     rng = np.random.default_rng(2)
     S, A, d = 4, 2, 4
     phi = rng.normal(size=(S, A, d)) * spread

@@ -10,6 +10,7 @@ import pytest
 import noregret as nr
 from noregret.learners import PolicyReservoir
 from noregret.problems.policies import markov_policy
+from noregret.runs.runner import promised
 from noregret.runs.streams import streams
 from tests.support import begin, small, trial
 
@@ -92,15 +93,17 @@ def test_no_theorem_is_named_for_a_run_that_it_does_not_cover():
     problem = small(2, mu=0)
     gap = nr.solve(problem).slater_gap
 
-    def report(world: Any = problem, **options: Any) -> Any:
-        options = {"preset": "theory", "slater_gap": "oracle"} | options
-        return nr.run(world, episodes=20, trials=1, keep_policy=True, progress=False, **options).policy_report()
+    def asked(options: dict[str, Any]) -> dict[str, Any]:
+        return {"preset": "theory", "slater_gap": "oracle"} | options
 
-    assert report(zeta=gap / 4).theorem == "Theorem 2"
-    assert report(slater_gap=gap / 3).theorem == "Theorem 1"  # any smaller γ will do
-    assert report(beta=1e4).theorem == "Theorem 1"  # a larger C₁
-    assert report(p=0.2).theorem == "Theorem 1"
-    assert report(cap="H-h+1", lower_clip=True).theorem == "Theorem 1"
+    def of(world: Any = problem, learner: str = "primal-dual-lsvi", **options: Any) -> Any:
+        return promised(begin(world, learner, episodes=20, **asked(options)))
+
+    assert of(zeta=gap / 4).theorem == "Theorem 2"
+    assert of(slater_gap=gap / 3).theorem == "Theorem 1"  # any smaller γ will do
+    assert of(beta=1e4).theorem == "Theorem 1"  # a larger C₁
+    assert of(p=0.2).theorem == "Theorem 1"
+    assert of(cap="H-h+1", lower_clip=True).theorem == "Theorem 1"
     phi = np.zeros((4, 3, 5))
     phi[..., 0] = 1.0
     for word, world, options in [
@@ -122,9 +125,15 @@ def test_no_theorem_is_named_for_a_run_that_it_does_not_cover():
         ("λ is", problem, {"preset": "paper"}),
         ("no theorem with all its constants is known for opdop", problem, {"learner": "opdop", "preset": "practical"}),
     ]:
-        made = report(world, **options)
-        assert made.theorem is made.promised_reward is made.promised_utility is None, word
-        assert made.unmet.startswith(word) and "\n" not in made.unmet, (word, made.unmet)
+        said = of(world, **options)
+        assert isinstance(said, str) and said.startswith(word) and "\n" not in said, (word, said)
+    for options in ({"lam": 0.5}, {"zeta": gap / 4}):  # a run's report says the same
+        run = nr.run(problem, episodes=20, trials=1, keep_policy=True, progress=False, **asked(options))
+        made, said = run.policy_report(), of(**options)
+        if isinstance(said, str):
+            assert made.theorem is made.promised_reward is made.promised_utility is None and made.unmet == said
+        else:
+            assert (made.theorem, made.promised_reward, made.unmet) == ("Theorem 2", said.regret / 20, None)
 
 
 def test_a_stopped_run_has_no_last_half():

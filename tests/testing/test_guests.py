@@ -15,7 +15,7 @@ import pytest
 
 from noregret import learners
 from noregret.errors import InputError
-from noregret.learners import registry
+from noregret.learners import registry, sources
 from noregret.runs.backends.job import Context
 from noregret.runs.execute import Settings, execute
 from noregret.store import RunKey, Store
@@ -175,6 +175,24 @@ def test_the_hash_follows_the_source(guest: Any, tmp_path: Path) -> None:
     assert registry.source_hash("edited") not in hashes
 
 
+def test_the_files_of_a_package_are_read_once(guest: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each trial asks for the hash, and a learner may lie in a large project: its folders are walked at registration alone."""
+    (tmp_path / "project").mkdir()
+    for n in range(3):
+        (tmp_path / "project" / f"part{n}.py").write_text("import project, constants\n")
+    (tmp_path / "constants.py").write_text("import project\n")
+    walked: list[str] = []
+    walk = Path.rglob
+    monkeypatch.setattr(Path, "rglob", lambda self, pattern: walked.append(self.name) or walk(self, pattern))
+    guest("frugal", "state.level[0] = 1.0", "\ndef later():\n    import project\n")
+    assert walked.count("project") == walked.count("constants") == 1
+    monkeypatch.setattr(sources, "_parse", lambda text: pytest.fail("a source that was seen before is parsed again"))
+    learners.register(learners.get("frugal"))
+    walked.clear()
+    assert registry.source_hash("frugal") == registry.source_hash("frugal")
+    assert walked == []
+
+
 def test_a_class_without_a_file_is_hashed_by_its_code() -> None:
     def cell(body: str) -> str | None:
         exec(MODULE.replace("BODY", body).replace("NAME", "cell"), vars(sys.modules["notebook"]))
@@ -207,18 +225,18 @@ def test_a_sweep_finds_modules_beside_its_file_and_never_runs_the_current_folder
     noise = "import os, sys\nprint('printed', end='')\nos.write(1, b'{written')\nsys.__stdout__.write('x')\n"
     (home / "noisy.py").write_text(noise + MODULE.replace("BODY", "state.level[0] += 1.0").replace("NAME", "noisy"))
     (home / "sweep.toml").write_text(
-        'episodes = 20\nseeds = 2\nproblems = ["random:S=4,A=2,H=3"]\nimports = ["noisy"]\n[[learners]]\nname = "noisy"\n'
+        'episodes = 20\nseeds = 1\nproblems = ["random:S=4,A=2,H=3"]\nimports = ["noisy"]\n[[learners]]\nname = "noisy"\n'
     )
     (here / "numba.py").write_text(f"open({str(tmp_path / 'trap')!r}, 'w').close()\n")
     command = ["-m", "noregret", "sweep", str(home / "sweep.toml"), "--out", str(runs), "--backend", "processes"]
     done = python(*command, site=tmp_path / "none", cwd=here)
     assert done.returncode == 0, done.stderr
-    assert "2 of 2 runs are finished" in done.stdout
+    assert "1 of 1 runs are finished" in done.stdout
     assert not (tmp_path / "trap").exists()
     (home / "noisy.py").write_text((home / "noisy.py").read_text() + "# edited\n")
     done = python(*command, site=tmp_path / "none", cwd=here)
-    assert "2 of 2 runs are finished" in done.stdout
-    assert "(2 now" in done.stdout, "an edited learner is another learner"
+    assert "1 of 1 runs are finished" in done.stdout
+    assert "(1 now" in done.stdout, "an edited learner is another learner"
 
 
 @pytest.mark.usefixtures("habit")

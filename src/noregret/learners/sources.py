@@ -31,7 +31,9 @@ def combine(learner: type[Learner], files: dict[str, str]) -> str:
     classes = _classes(learner)
     names = [value for each in classes for value in vars(sys.modules[each.__module__]).values()]
     own = [body for body in bodies(names) if is_guest(body.__module__)]
-    parts = {name: code for body in own for name, code in _files(body.__module__).items()} | files
+    there = {_top(each.__module__) for each in classes}
+    others = {body.__module__ for body in own if _top(body.__module__) not in there}
+    parts = {name: code for module in sorted(others) for name, code in _files(module).items()} | files
     if not parts:
         functions = [*own, *(value for each in classes for value in vars(each).values())]
         for value in [*functions, *(reference.value for reference in references(*functions))]:
@@ -45,36 +47,51 @@ def _classes(learner: type[Learner]) -> list[type]:
     return [each for each in learner.__mro__ if each is not object and is_guest(each.__module__)]
 
 
+def _top(module: str) -> str:
+    return module.partition(".")[0]
+
+
 def _files(module: str) -> dict[str, str]:
     """The files of a module's package, and those beside it that they import, by their place in the folder."""
     file = getattr(sys.modules[module], "__file__", None)
     folder = Path(home(module).folder)
-    todo, found = [Path(file).stem if module == "__main__" else module.partition(".")[0]] if file else [], dict[str, str]()
+    todo, found = [Path(file).stem if module == "__main__" else _top(module)] if file else [], dict[str, str]()
     installed = {"site-packages", "dist-packages"} & set(folder.parts)
+    seen = set[str]()
     while todo:
-        top = todo.pop()
+        if (top := todo.pop()) in seen:
+            continue
+        seen.add(top)
         for path in [folder / f"{top}.py", *(folder / top).rglob("*.py")]:
             name = path.relative_to(folder).as_posix()
             if name not in found and path.is_file():
                 text = path.read_bytes()
                 found[name] = hashlib.sha256(text).hexdigest()
-                todo += [] if installed else _imported(text)
+                todo += [] if installed else _imported(found[name], text)
     return found
 
 
 #: Python 3.11 mixes up its count of nested nodes when two threads parse at once.
 _parsing = threading.Lock()
+_parsed: dict[str, list[str]] = {}
 
 
-def _imported(text: bytes) -> list[str]:
-    try:
+def _imported(digest: str, text: bytes) -> list[str]:
+    """The top-level modules that a source imports; one that was seen before, by its hash, is not parsed again."""
+    if digest not in _parsed:
         with _parsing:
-            nodes = list(ast.walk(ast.parse(text)))
+            _parsed[digest] = _parse(text)
+    return _parsed[digest]
+
+
+def _parse(text: bytes) -> list[str]:
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
         return []
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
-    return [top for name in names if (top := name.partition(".")[0]) != "noregret"]
+    return [top for name in names if (top := _top(name)) != "noregret"]
 
 
 def _text(code: CodeType) -> str:

@@ -32,6 +32,7 @@ from noregret.runs.signals import Wish, stopping
 from noregret.runs.supplies import ONLY_HERE
 from noregret.runs.trial import Trial
 from noregret.store import MemoryStore, RunKey, Store, collect
+from noregret.theory import Promise
 
 #: The folder with the runs, inside the folder of whatever they were played for.
 RUNS = "runs"
@@ -268,8 +269,14 @@ def _played(sitting: Sitting, keys: Sequence[RunKey], first: Trial) -> Played | 
     """What ``result.policy()`` needs, with the exact values of each policy."""
     from noregret import oracle
 
-    problem, learner = first.problem, first.learner
-    promised = learner.promised(prepared(keys[0]).best(keys[0]).slater_gap, is_linear(problem, learner.phi))
+    problem = first.problem
     parts = [part[1]["kept"] for key in keys if (part := sitting._part(key)) is not None]
-    played = Played(np.stack(parts), problem.available, first.V_star, problem.b, promised)
+    played = Played(np.stack(parts), problem.available, first.V_star, problem.b, promised(first))
     return played.valued(lambda policy: oracle.evaluate(problem, policy))
+
+
+def promised(trial: Trial) -> Promise | str:
+    """What a theorem promises of a trial's run, or in one sentence why none does; no episode need be played."""
+    best = prepared(trial.key).best(trial.key)
+    said: Promise | str = trial.learner.promised(best.slater_gap, is_linear(trial.problem, trial.learner.phi))
+    return said
