@@ -161,6 +161,8 @@ def test_every_learner_with_a_space_is_searched_in_the_forms_it_declares() -> No
     [
         (["--learners", "uniform"], "learner 'uniform' has no space"),
         (["--learners", "opdob"], "did you mean 'opdop'"),
+        (["--learners", ""], "learners is empty; expected at least one name"),
+        (["--learners", "opdop,opdop"], "learners has 'opdop' twice; expected each once"),
         (["--budget", "1"], "budget is 1; expected"),
         (["--budget", "many"], "'many' is not a whole number"),
     ],
@@ -168,6 +170,22 @@ def test_every_learner_with_a_space_is_searched_in_the_forms_it_declares() -> No
 def test_what_cannot_be_searched_is_refused_before_anything_runs(line: list[str], said: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["tune-all", *line, "--out", str(tmp_path / "out")])
     assert done.exit_code != 0 and said in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("line", [b"no JSON", b'{"run": "x"}', b'{"run": "x", "loss": "much"}', b"[1]", b"\xff"])
+def test_a_journal_that_no_search_wrote_is_named(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b'{"run": "a", "loss": 0.5}\n' + line + b"\n")
+    with pytest.raises(FileError, match="expected a run and its loss"):
+        Journal(tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[]", '{"opdop": 1}', '{"opdop": {"tuned": 2}}'])
+def test_winners_that_cannot_be_read_are_named_and_nothing_is_written(text: str, tmp_path: Path) -> None:
+    (tmp_path / page.WINNERS).write_text(text)
+    for write in (lambda: page.write([], tmp_path), lambda: page.write_winners([], tmp_path / page.WINNERS)):
+        with pytest.raises(FileError, match="expected the winners of a search"):
+            write()
+    assert [path.name for path in tmp_path.iterdir()] == [page.WINNERS]
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:

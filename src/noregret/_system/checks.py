@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,20 @@ def path(key: str, value: Any, expected: str = "a folder") -> Path:
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         raise InputError(f"{key} is {shown(value)}; expected {expected}")
     return Path(value)
+
+
+def each_once(key: str, names: Sequence[str]) -> Sequence[str]:
+    """Names, at least one and none of them twice.
+
+    Raises:
+        InputError: there is none, or one is there twice.
+    """
+    if not names:
+        raise InputError(f"{key} is empty; expected at least one name")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InputError(f"{key} has {twice[0]!r} twice; expected each once")
+    return names
 
 
 def integer(key: str, value: Any, low: int, high: int | None = None) -> int:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from noregret import learners as registry
+from noregret._system.checks import each_once
 from noregret._system.progress import Progress
-from noregret.errors import InputError, NoRegretError, unknown_name
+from noregret.errors import NoRegretError, unknown_name
 from noregret.experiments.compare.settings import LEARNERS, POINTS, PROBLEMS, STOPPED, Entry
 from noregret.results import Comparison, Outcome
 from noregret.runs import Ask, How, play
@@ -82,11 +83,7 @@ class Grid:
     ) -> None:  # fmt: skip
         homes = [prepare(problem) for problem in problems]
         for what, labels in (("learners", [e.label for e in entries]), ("problems", [home.name for home in homes])):
-            if not labels:
-                raise InputError(f"{what} is empty; expected at least one name")
-            twice = [label for label in labels if labels.count(label) > 1]
-            if twice:
-                raise InputError(f"{what} has {twice[0]!r} twice; expected each once")
+            each_once(what, labels)
         presets = {name for learner in registry.names() for name in registry.get(learner).presets}
         if preset not in presets:
             raise unknown_name("preset", str(preset), presets)

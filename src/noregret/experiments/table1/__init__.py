@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from noregret import learners, metrics
-from noregret._system.checks import integer
+from noregret._system.checks import each_once, integer
 from noregret.errors import InputError, NoRegretError
 from noregret.experiments.table1.settings import EPISODES, FORMS, LEAST_TRIALS, POINTS, PROBLEM, ROWS, TRIALS, Row
 from noregret.results import RunResult
@@ -31,10 +31,10 @@ def rows(names: Sequence[str] | None = None) -> list[Row]:
     """The rows whose learners are there, or those of some learners.
 
     Raises:
-        InputError: no learner is given, or the table has no row for one.
+        InputError: no learner is given, one is given twice, or the table has no row for one.
     """
-    if names is not None and not names:
-        raise InputError("learners is empty; expected at least one name")
+    if names is not None:
+        each_once("learners", names)
     there = [row for row in ROWS if row.learner in learners.names()]
     for name in names or ():
         if name not in {row.learner for row in there}:

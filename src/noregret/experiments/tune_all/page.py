@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from noregret._system.files import make_folder, write_whole
+from noregret.errors import FileError
 from noregret.experiments.tune_all.search import Found, score
 from noregret.experiments.tune_all.settings import BUDGET, EXPLORE, HARM, HELD_OUT, LEAST, MARGIN, RUNGS, SHARES
 
@@ -30,6 +31,7 @@ def write(found: Sequence[Found], folder: Path, budget: int = BUDGET, seed: int 
         seed: what decided them.
     """
     make_folder(folder)
+    winners = merge(_read_winners(folder / WINNERS), found)  # first: what cannot be read is refused before anything is written
     here = {(one.form.learner, one.form.preset) for one in found}
     written = [
         _rows(
@@ -41,7 +43,6 @@ def write(found: Sequence[Found], folder: Path, budget: int = BUDGET, seed: int 
         _rows(folder / HELD, ("learner", "preset", "problem", "episodes", "seed", "begin", "winner"), _held(found), here),
         _text(folder / PROTOCOL, json.dumps(protocol(budget, seed), indent=1, ensure_ascii=False) + "\n"),
     ]
-    winners = merge(_read_winners(folder / WINNERS), found)
     table = folder / TABLE
     written.append(_text(table, markdown(folder)))
     return [*written, _text(folder / WINNERS, dump(winners))]
@@ -141,8 +142,18 @@ def _said(params: dict[str, Any]) -> str:
 
 
 def _read_winners(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    found: dict[str, dict[str, dict[str, Any]]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return found
+    """The winners that a file has; none where there is no file.
+
+    Raises:
+        FileError: the file is not one of winners.
+    """
+    try:
+        found: dict[str, dict[str, dict[str, Any]]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        if all(isinstance(params, dict) for forms in found.values() for params in forms.values()):
+            return found
+    except (OSError, ValueError, AttributeError):
+        pass
+    raise FileError(f"{path}: cannot be read; expected the winners of a search, a file that noregret tune-all wrote")
 
 
 def _rows(path: Path, header: Sequence[str], rows: list[list[Any]], here: set[tuple[str, str]]) -> Path:

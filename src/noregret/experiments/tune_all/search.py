@@ -24,7 +24,8 @@ import numpy as np
 from scipy.stats import qmc
 
 from noregret import learners, oracle
-from noregret.errors import InputError
+from noregret._system.checks import each_once
+from noregret.errors import FileError, InputError, shown
 from noregret.experiments.tune_all.settings import EXPLORE, HARM, LEAST, MARGIN, MOVES, NEAR, RUNGS, SHARES, STEP, Test
 from noregret.learners import tuned
 from noregret.runs import How, play
@@ -83,10 +84,11 @@ def forms(names: Sequence[str] | None = None) -> list[Form]:
     """All that can be searched, or what some learners have. A learner of another kind of constraint is left out unless named.
 
     Raises:
-        InputError: a learner is unknown, has nothing that may be tried, or refuses the problems of the protocol.
+        InputError: the list is empty or has a name twice; a learner is unknown, has nothing that may be tried, or refuses the
+            problems of the protocol.
     """
     found = []
-    for name in learners.names() if names is None else names:
+    for name in learners.names() if names is None else each_once("learners", names):
         space = learners.get(name).space
         own = [Form(name, form) for form in FORMS if form in space]
         if names is not None and not own:
@@ -178,6 +180,9 @@ class Journal:
 
     Args:
         path: the file, one JSON line a run.
+
+    Raises:
+        FileError: a line is not one that a search wrote.
     """
 
     def __init__(self, path: Path) -> None:
@@ -185,8 +190,14 @@ class Journal:
         self.losses: dict[str, float] = {}
         lines = path.read_bytes().split(b"\n") if path.exists() else []
         for line in lines[:-1]:  # a whole line ends with a line break
-            entry = json.loads(line)
-            self.losses[entry["run"]] = entry["loss"]
+            try:
+                entry = json.loads(line)
+                self.losses[str(entry["run"])] = float(entry["loss"])
+            except (ValueError, TypeError, KeyError):
+                said = shown(line[:60].decode(errors="replace"))
+                raise FileError(
+                    f"{path}: has the line {said}; expected a run and its loss. Without this file its search begins anew"
+                ) from None
         if lines and lines[-1]:
             path.write_bytes(b"\n".join([*lines[:-1], b""]))
 
