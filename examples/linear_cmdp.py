@@ -1,6 +1,6 @@
 """Infinitely many states, exact regret: Algorithm 1 on a linear CMDP with states in R^1.
 
-    python examples/linear_cmdp.py [--episodes 2000]
+    python examples/linear_cmdp.py [--episodes 1000]
 
 The problem is exactly linear, so its optimum and the value of every policy played are known by quadrature.
 """
@@ -12,7 +12,7 @@ import argparse
 import noregret as nr
 
 
-def main(episodes: int = 2000) -> nr.RunResult:
+def main(episodes: int = 1000) -> nr.RunResult:
     """Run both ways of replanning and compare."""
     problem = nr.problems.load("linear-continuous")
     optimum = nr.solve(problem)
@@ -28,5 +28,5 @@ def main(episodes: int = 2000) -> nr.RunResult:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--episodes", type=int, default=2000)
+    parser.add_argument("--episodes", type=int, default=1000)
     main(parser.parse_args().episodes)
