@@ -1,8 +1,8 @@
 """Kill a sweep a hundred times: ``python killed.py FOLDER KILLS SEED``, for the fault tests.
 
 A new interpreter for each sitting would spend its life importing. So this process makes everything ready and then forks a
-child for each sitting, which it kills with SIGKILL after a random moment, at most a fifth of what all runs take. It has no
-threads of its own, so a fork is a copy.
+child for each sitting, which it kills with SIGKILL at a random moment: counted in runs, so that the kills come at all stages
+however busy the machine is. It has no threads of its own, so a fork is a copy.
 """
 
 from __future__ import annotations
@@ -47,24 +47,27 @@ def child(work) -> int:
     return pid
 
 
+def kill(pid: int, store: Store, rng: random.Random) -> int:
+    """Kill a child some moments after it began, or after it finished up to three more runs; returns the status of its end."""
+    wanted = len(store.ids()) + rng.choice([0, 1, 2, 3])
+    while len(store.ids()) < wanted and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        time.sleep(0.002)
+    time.sleep(rng.uniform(0.0, 0.03))
+    os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
+
+
 def main(folder: Path, kills: int, seed: int) -> None:
     rng = random.Random(seed)
     pin_one_thread()
     execution.PLAY_PER_CHECKPOINT = 0.0  # a checkpoint after each block
     for key in keys(10**6)[: len(CASES)]:
         execution.execute(key, Store(folder / "warm"))
-    begun = time.monotonic()
-    pid = child(lambda: sweep(keys(10**6), Context(Store(folder / "calm"), 2, checkpoint_seconds=0.0)))
-    assert os.waitpid(pid, 0)[1] == 0, "a sitting failed"
-    calm = time.monotonic() - begun  # what all runs take on this machine, as busy as it is
     killed, round, after = 0, 0, []
     while killed < kills:
         store = Store(folder / f"runs{round}")
         pid = child(lambda store=store, round=round: sweep(keys(round), Context(store, 2, checkpoint_seconds=0.0)))
-        delay = rng.uniform(0.0, 0.2 * calm)
-        time.sleep(delay)
-        os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
+        status = kill(pid, store, rng)
         if os.WIFSIGNALED(status):
             killed += 1
             after.append(len(store.ids()))
