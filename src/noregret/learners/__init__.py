@@ -1,37 +1,19 @@
-"""Learners: one algorithm, one file. A learner sees a problem's spec and the episodes it plays, nothing else."""
+"""Learners: one algorithm, one file. A learner sees a problem's spec and the episodes it plays, nothing else.
 
-from noregret.learners import (
-    c_ucrl,
-    cmdp_rl,
-    conrl,
-    continuous,
-    crpo,
-    cspda,
-    dope,
-    fixed,
-    lsvi_bisection,
-    lsvi_ucb,
-    npg_pd,
-    opdop,
-    opse_lcmdp,
-    opt_dual,
-    opt_primal_dual,
-    optcmdp,
-    optpess_lp,
-    optpess_primal_dual,
-    posterior_sampling,
-    primal_dual_lsvi,
-    regularized_primal_dual,
-    reward_free,
-    slucb_qvi,
-    triple_q,
-    uc_cfh,
-    uopt_rpgpd,
-)
+Every file of this folder is imported here, so that a learner is registered by being in a file of its own.
+"""
+
+import pkgutil
+from importlib import import_module
+
 from noregret.learners.base import Learner, Plan
 from noregret.learners.registry import get, make, meaning, names, register, shared_by
 from noregret.learners.reservoir import PolicyReservoir
 from noregret.learners.vectors import ContinuousLearner, ContinuousPlan
+
+for _module in pkgutil.iter_modules(__path__):
+    if not _module.ispkg:
+        import_module(f"{__name__}.{_module.name}")
 
 __all__ = [
     "ContinuousLearner",
@@ -39,36 +21,10 @@ __all__ = [
     "Learner",
     "Plan",
     "PolicyReservoir",
-    "c_ucrl",
-    "cmdp_rl",
-    "conrl",
-    "continuous",
-    "crpo",
-    "cspda",
-    "dope",
-    "fixed",
     "get",
-    "lsvi_bisection",
-    "lsvi_ucb",
     "make",
     "meaning",
     "names",
-    "npg_pd",
-    "opdop",
-    "opse_lcmdp",
-    "opt_dual",
-    "opt_primal_dual",
-    "optcmdp",
-    "optpess_lp",
-    "optpess_primal_dual",
-    "posterior_sampling",
-    "primal_dual_lsvi",
     "register",
-    "regularized_primal_dual",
-    "reward_free",
     "shared_by",
-    "slucb_qvi",
-    "triple_q",
-    "uc_cfh",
-    "uopt_rpgpd",
 ]

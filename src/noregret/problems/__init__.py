@@ -1,23 +1,19 @@
-"""Problems: the worlds to learn in. ``names()`` lists them, ``load("name:key=value")`` builds one."""
+"""Problems: the worlds to learn in. ``names()`` lists them, ``load("name:key=value")`` builds one.
 
-from noregret.problems import (
-    frozen_lake,
-    grid_world,
-    inventory,
-    job_scheduling,
-    linear,
-    linear_continuous,
-    machine_load,
-    media_control,
-    queue,
-    random,
-    streaming,
-)
+Every file of this folder is imported here, so that a problem is registered by being in a file of its own.
+"""
+
+import pkgutil
+from importlib import import_module
+
 from noregret.problems.base import Constraint, Spec, StepLimit, TabularCMDP
 from noregret.problems.continuous import ContinuousSpec
 from noregret.problems.linear_continuous import LinearCMDP
 from noregret.problems.npz import save
 from noregret.problems.registry import describe, load, names, register
+
+for _module in pkgutil.iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
 
 __all__ = [
     "Constraint",
@@ -27,19 +23,8 @@ __all__ = [
     "StepLimit",
     "TabularCMDP",
     "describe",
-    "frozen_lake",
-    "grid_world",
-    "inventory",
-    "job_scheduling",
-    "linear",
-    "linear_continuous",
     "load",
-    "machine_load",
-    "media_control",
     "names",
-    "queue",
-    "random",
     "register",
     "save",
-    "streaming",
 ]
