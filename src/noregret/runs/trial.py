@@ -79,8 +79,8 @@ class Trial:
         with _compiling:
             self._play(0)
 
-    def keep_policies(self) -> None:
-        """Also keep sums of the policies that are played. The curves do not change."""
+    def keep_policies(self) -> Array:
+        """Also keep sums of the policies that are played, and return where. The curves do not change."""
         raise TypeError(f"{type(self).__name__} has no tables of policies")
 
     def _play(self, n: int) -> None:
@@ -102,7 +102,9 @@ class Trial:
     def state(self) -> tuple[dict[str, Array], dict[str, Any], dict[str, tuple[int, int]]]:
         """What a checkpoint keeps: arrays, JSON values, which arrays only grow (:meth:`noregret.store.Checkpoints.save`)."""
         arrays = {f"learner.{name}": array for name, array in self.learner.state().items()}
-        arrays |= {"sums": self.sums, "curves": self.curves[: self.recorded]}
+        arrays |= {"sums": self.sums, "curves": self.curves[: self.recorded]} | (
+            {} if self.kept is None else {"kept": self.kept}
+        )
         growing = {f"learner.{name}": grown for name, grown in self.learner.append_only().items()}
         if arrays["curves"].nbytes > LONG_CURVES:
             growing["curves"] = (0, self.recorded)
@@ -123,12 +125,14 @@ class Trial:
         check_entries(meta, {"streams": list, "kernel_seconds": float})
         if not 0 <= k <= self.episodes:
             raise InputError(f"the checkpoint is of episode {k}; expected 0 to {self.episodes}")
-        own_curves = {"sums": self.sums, "curves": self.curves[: len(self.curves) if k == self.episodes else k // self.every]}
-        check_arrays(own_curves, {n: arrays[n] for n in own_curves}, lambda name: (-LARGEST, LARGEST), "checkpoint")
-        own = {name.removeprefix("learner."): array for name, array in arrays.items() if name.startswith("learner.")}
-        self.learner.restore(own)
-        self.sums[:] = arrays["sums"]
-        self.curves[: len(arrays["curves"])] = arrays["curves"]
+        own = {"sums": self.sums, "curves": self.curves[: len(self.curves) if k == self.episodes else k // self.every]}
+        if "kept" in arrays:
+            own["kept"] = self.keep_policies()
+        check_arrays(own, {name: arrays[name] for name in own}, lambda name: (-LARGEST, LARGEST), "checkpoint")
+        learned = {name.removeprefix("learner."): array for name, array in arrays.items() if name.startswith("learner.")}
+        self.learner.restore(learned)
+        for name, array in own.items():
+            array[...] = arrays[name]
         for stream, state in zip(self.streams, meta["streams"], strict=True):
             stream.bit_generator.state = state
         self.k, self.seconds = k, meta["kernel_seconds"]
@@ -153,9 +157,10 @@ class TableTrial(Trial):
         self.layout = worlds.own_start(self.layout)  # the kernel writes each start into it
         return self
 
-    def keep_policies(self) -> None:
-        """Also keep sums of the policies that are played. The curves do not change."""
+    def keep_policies(self) -> Array:
+        """Also keep sums of the policies that are played, and return where. The curves do not change."""
         self.kept = room(self.problem.r.shape)
+        return self.kept
 
     def _play(self, n: int) -> None:
         u = self.streams[0].random((n, worlds.world_width(self.problem)))
@@ -174,25 +179,6 @@ class TableTrial(Trial):
         if bad >= 0:
             raise self._diagnose(bad)
         self.k += n
-
-    def state(self) -> tuple[dict[str, Array], dict[str, Any], dict[str, tuple[int, int]]]:
-        """What :meth:`Trial.state` gives, with the policies where they are kept."""
-        arrays, meta, growing = super().state()
-        return arrays if self.kept is None else arrays | {"kept": self.kept}, meta, growing
-
-    def restore(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
-        """Continue from a checkpoint, with the policies that were kept.
-
-        Args:
-            k: how many episodes were played.
-            arrays: the arrays that :meth:`state` gave.
-            meta: the JSON values that :meth:`state` gave.
-        """
-        super().restore(k, arrays, meta)
-        if "kept" in arrays:
-            own = {"kept": room(self.problem.r.shape)}
-            check_arrays(own, {"kept": arrays["kept"]}, lambda name: (-LARGEST, LARGEST), "checkpoint")
-            self.kept = np.ascontiguousarray(arrays["kept"])
 
     def _diagnose(self, episode: int) -> NumericalError:
         """Name the first quantity of the learner that is not finite; what a plan makes of the others comes last."""

@@ -6,7 +6,9 @@ t of every learner meets the same world. A learner that refuses a problem is a r
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from noregret._system.checks import each_once
 from noregret._system.progress import Progress
 from noregret.errors import NoRegretError, unknown_name
 from noregret.experiments.compare.settings import LEARNERS, POINTS, PROBLEMS, STOPPED, Entry
-from noregret.results import Comparison, Outcome
+from noregret.results import Comparison, Outcome, RunResult
 from noregret.runs import Ask, How, play
 from noregret.runs.execute import Ending
 from noregret.runs.prepare import prepare, prepared
@@ -74,8 +76,22 @@ def compare(
     return run_grid(Grid(problems, entries, episodes, trials, seed, preset, slater_gap), how)
 
 
+@dataclass
+class GridCell:
+    """A learner on a problem: its runs, and the reason why they are not played or did not end, if there is one."""
+
+    problem: str
+    entry: Entry
+    keys: list[RunKey]
+    reason: str
+
+    def outcome(self, result: RunResult | None = None, reason: str = "") -> Outcome:
+        """What became of the cell."""
+        return Outcome(self.problem, self.entry.label, self.entry.promise, result, self.reason or reason)
+
+
 class Grid:
-    """The cells of a comparison: checked, with the keys of each, or the reason why its learner refuses."""
+    """The cells of a comparison, checked; a cell whose learner refuses has the reason."""
 
     def __init__(
         self, problems: Sequence[Any], entries: Sequence[Entry], episodes: int, trials: int, seed: int, preset: str,
@@ -87,16 +103,13 @@ class Grid:
         presets = {name for learner in registry.names() for name in registry.get(learner).presets}
         if preset not in presets:
             raise unknown_name("preset", str(preset), presets)
-        self.cells = [(home.name, entry) for home in homes for entry in entries]
-        self.keys: list[list[RunKey]] = []
-        self.reasons: list[str] = []
-        for home in homes:
-            for entry in entries:
-                own: dict[str, Any] = {"preset": preset, "slater_gap": slater_gap} | entry.params
-                given = {name: own.pop(name) for name in ("preset", "slater_gap")}
-                ask = Ask(home.problem, entry.name, episodes, trials, seed, max(1, episodes // POINTS), **given, params=own)
-                self.keys.append(ask.keys())
-                self.reasons.append(_refusal(self.keys[-1][0]))
+        self.cells: list[GridCell] = []
+        for home, entry in itertools.product(homes, entries):
+            own: dict[str, Any] = {"preset": preset, "slater_gap": slater_gap} | entry.params
+            given = {name: own.pop(name) for name in ("preset", "slater_gap")}
+            ask = Ask(home.problem, entry.name, episodes, trials, seed, max(1, episodes // POINTS), **given, params=own)
+            keys = ask.keys()
+            self.cells.append(GridCell(home.name, entry, keys, _refusal(keys[0])))
 
 
 def _refusal(key: RunKey) -> str:
@@ -119,33 +132,24 @@ def run_grid(grid: Grid, how: How, tell: Callable[[Outcome], None] = lambda one:
     Returns:
         An outcome for each cell. After Ctrl-C a cell that is not finished has the reason ``STOPPED``.
     """
-    waiting = [{key.id for key in keys} for keys in grid.keys]
-    failed: dict[int, str] = {}
-
-    def empty(i: int, reason: str) -> Outcome:
-        problem, entry = grid.cells[i]
-        return Outcome(problem, entry.label, entry.promise, None, reason)
+    cells = [replace(cell) for cell in grid.cells]
+    waiting = [(cell, {key.id for key in cell.keys}) for cell in cells if not cell.reason]
 
     def through(key: RunKey, ending: Ending) -> None:
-        for i, ids in enumerate(waiting):
+        for cell, ids in waiting:
             if key.id in ids:
                 ids.discard(key.id)
                 if ending.status == "failed":
-                    failed.setdefault(i, " ".join(ending.error.split()))
+                    cell.reason = cell.reason or " ".join(ending.error.split())
                 if not ids:
-                    tell(empty(i, failed.get(i, "")))
+                    tell(cell.outcome())
 
-    for i, reason in enumerate(grid.reasons):
-        if reason:
-            tell(empty(i, reason))
-    keys = [key for own, reason in zip(grid.keys, grid.reasons, strict=True) if not reason for key in own]
-    sitting = play(keys, how, tell=through)
-    outcomes = []
-    for i, own in enumerate(grid.keys):
-        reason = grid.reasons[i] or failed.get(i, "")
-        if reason or not sitting.finished(own):
-            outcomes.append(empty(i, reason or STOPPED))
-        else:
-            problem, entry = grid.cells[i]
-            outcomes.append(Outcome(problem, entry.label, entry.promise, sitting.result(own)))
-    return Comparison(outcomes)
+    for cell in cells:
+        if cell.reason:
+            tell(cell.outcome())
+    sitting = play([key for cell, _ in waiting for key in cell.keys], how, tell=through)
+    ended = [not cell.reason and sitting.finished(cell.keys) for cell in cells]
+    return Comparison(
+        cell.outcome(sitting.result(cell.keys)) if done else cell.outcome(reason=STOPPED)
+        for cell, done in zip(cells, ended, strict=True)
+    )

@@ -128,26 +128,25 @@ class Contest:
         """
         store = MemoryStore() if how.out is None else Store(how.out)
         self.pilots = Pilots(None if how.out is None else how.out.parent)
-        for i, (keys, (problem, entry)) in enumerate(zip(self.grid.keys, self.grid.cells, strict=True)):
-            if self.grid.reasons[i] or any(store.has(key.id) for key in keys):
+        for i, cell in enumerate(self.grid.cells, 1):
+            if cell.reason or any(store.has(key.id) for key in cell.keys):
                 continue
             try:
-                if not self.pilots.enough(keys[0], self.most):
-                    say(f"[{i + 1}/{len(self.grid.cells)}] a short pilot of {entry.label} on {problem}")
-                    self.pilots.play(keys[0], self.most)
+                if not self.pilots.enough(cell.keys[0], self.most):
+                    say(f"[{i}/{len(self.grid.cells)}] a short pilot of {cell.entry.label} on {cell.problem}")
+                    self.pilots.play(cell.keys[0], self.most)
             except NoRegretError:  # the run itself will say so
                 continue
-            seconds = self.pilots.known(keys[0]) or 0.0
+            seconds = self.pilots.known(cell.keys[0]) or 0.0
             if seconds > self.most:
-                self.grid.reasons[i] = f"a run would take about {seconds:,.0f} s, more than {self.most:g} s"
+                cell.reason = f"a run would take about {seconds:,.0f} s, more than {self.most:g} s"
         return run_grid(self.grid, how, tell)
 
     def board(self, played: Comparison) -> Leaderboard:
         """The leaderboard of what was played."""
-        lines = {(problem, entry.label): line(problem, entry, *self.protocol[:4]) for problem, entry in self.grid.cells}
-        seconds = {
-            (p, entry.label): self.pilots.known(own[0]) for own, (p, entry) in zip(self.grid.keys, self.grid.cells, strict=True)
-        }
+        cells = {(cell.problem, cell.entry.label): cell for cell in self.grid.cells}
+        lines = {place: line(cell.problem, cell.entry, *self.protocol[:4]) for place, cell in cells.items()}
+        seconds = {place: self.pilots.known(cell.keys[0]) for place, cell in cells.items()}
         where = provenance()
         machine = {name: where["machine"][name] for name in ("cpu", "cores", "system")}
         told = remarks(self.protocol[3], [entry.name for entry in self.entries])
