@@ -11,7 +11,7 @@ import pytest
 
 from noregret.errors import InputError
 from noregret.kernels.cells.interpolation import EDGE
-from noregret.learners.cells import make
+from noregret.learners.cells import SoftCells
 from noregret.learners.cells.contest import Contest
 from noregret.learners.cells.dual import Aim, Dual
 from noregret.learners.cells.dynamics import MOST_DIMENSIONS, Scaling
@@ -21,7 +21,7 @@ from tests.learners.cell_worlds import Hidden, Line, Ring, Shop, World, play
 
 
 def played(world: World, episodes: int, seed: int = 0, **options: Any) -> np.ndarray:
-    return play(make(world.spec, seed, **options), world, episodes, seed)
+    return play(SoftCells(world.spec, seed, **options), world, episodes, seed)
 
 
 def test_a_limit_that_does_not_bind() -> None:
@@ -83,9 +83,9 @@ WORLDS: dict[str, Any] = {
 @pytest.mark.parametrize("make_world", WORLDS.values(), ids=WORLDS)
 def test_a_restored_mind_goes_on_bit_for_bit(make_world: Any) -> None:
     world = make_world()
-    first, second = make(world.spec, 3), make(world.spec, 3)
+    first, second = SoftCells(world.spec, 3), SoftCells(world.spec, 3)
     np.testing.assert_array_equal(play(first, world, 23), play(second, world, 23))
-    third = make(world.spec, 3)
+    third = SoftCells(world.spec, 3)
     third.restore({name: value.copy() for name, value in first.arrays().items()})
     for mind in (second, third):
         mind_world = make_world()
@@ -96,14 +96,14 @@ def test_a_restored_mind_goes_on_bit_for_bit(make_world: Any) -> None:
 
 
 def _again(mind: Any, world: World) -> Any:
-    copy = make(world.spec, 3)
+    copy = SoftCells(world.spec, 3)
     copy.restore(mind.arrays())
     return copy
 
 
 def test_before_anything_is_restored_or_learned() -> None:
     spec = Line(5.0).spec
-    mind, copy = make(spec, 0), make(spec, 0)
+    mind, copy = SoftCells(spec, 0), SoftCells(spec, 0)
     mind.ready()
     assert mind.replans == 0 and mind.dual.tolist() == [0.0] and "nothing" in mind.describe()[0]
     copy.restore(mind.arrays())
@@ -114,18 +114,18 @@ def test_before_anything_is_restored_or_learned() -> None:
 def test_what_is_refused() -> None:
     spec = Line(5.0).spec
     with pytest.raises(InputError, match="unknown option of soft-cells 'state'; did you mean 'states'"):
-        make(spec, 0, state=5)
+        SoftCells(spec, 0, state=5)
     for name, value in (("states", 1), ("transitions", 0), ("margin", 1.0), ("margin", "much")):
         with pytest.raises(InputError, match=name):
-            make(spec, 0, **{name: value})
-    mind = make(Ring(5, 5.0).spec, 0)
+            SoftCells(spec, 0, **{name: value})
+    mind = SoftCells(Ring(5, 5.0).spec, 0)
     play(mind, Ring(5, 5.0), 3)
     with pytest.raises(InputError, match="soft-cells"):
-        make(spec, 0).restore(mind.arrays())
+        SoftCells(spec, 0).restore(mind.arrays())
 
 
 def test_every_choice_is_told() -> None:
-    mind = make(Line(5.0).spec, 0)
+    mind = SoftCells(Line(5.0).spec, 0)
     play(mind, Line(5.0), 5)
     text = "\n".join(mind.describe())
     for word in ("range of reward", "range of moves", "found from data", "scaling", "Fourier", "prototypes", "noise",
@@ -135,7 +135,7 @@ def test_every_choice_is_told() -> None:
 
 def test_rewards_outside_a_given_range_widen_it() -> None:
     spec = WorldSpec(20, 3, 0, 1, np.array([5.0]), True, ("moves",), (0.0, 0.1), ((0.0, 0.5),))
-    mind = make(spec, 0)
+    mind = SoftCells(spec, 0)
     play(mind, Line(5.0), 5)
     assert mind.record.high[0] > 0.1 and mind.record.low[1] == -1.0
 
@@ -143,9 +143,9 @@ def test_rewards_outside_a_given_range_widen_it() -> None:
 @pytest.mark.parametrize(("kind", "options"), [("vectors", {"states": 60, "transitions": 300}), ("numbers", {"states": 4})])
 def test_memory_is_bounded(kind: str, options: dict[str, int]) -> None:
     world: Any = Line(5.0) if kind == "vectors" else Ring(50, 5.0)
-    mind = make(world.spec, 0, **options)
+    mind = SoftCells(world.spec, 0, **options)
     play(mind, world, 3)  # compiled
-    mind = make(world.spec, 0, **options)
+    mind = SoftCells(world.spec, 0, **options)
     bound = mind.memory_bound()
     tracemalloc.start()
     play(mind, world, 120)
@@ -162,7 +162,7 @@ def test_mountain_car_finds_its_flag() -> None:
     """Gymnasium's own world and its raw reward: -1 a step until the flag is reached."""
     env = gymnasium.make("MountainCar-v0").unwrapped
     spec = WorldSpec(200, 3, 0, 2, np.array([90.0]), True, ("pushes",))
-    mind, random, returns = make(spec, 0), np.random.default_rng(0), []
+    mind, random, returns = SoftCells(spec, 0), np.random.default_rng(0), []
     for k in range(70):
         mind.ready()
         observations, actions, ended = [env.reset(seed=k)[0]], [], False

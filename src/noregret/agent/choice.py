@@ -30,10 +30,9 @@ SAFE = ("safe", "cautious")
 
 
 def _soft_cells(spec: WorldSpec, seed: int, **options: Any) -> Mind:
-    from noregret.learners.cells import make
+    from noregret.learners.cells import SoftCells
 
-    made: Mind = make(spec, seed, **options)
-    return made
+    return SoftCells(spec, seed, **options)
 
 
 #: Minds that need no features, by name.

@@ -188,24 +188,6 @@ def explained(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(f"{path}: is not an agent that noregret saved: {kind}: {said(error)}") from None
 
 
-def check_room(path: str | os.PathLike[str], horizon: int, features: Any, arrays: Arrays) -> None:
-    """Refuse a file that asks for far more memory than it holds numbers for.
-
-    Args:
-        path: of the file.
-        horizon: steps of an episode.
-        features: the feature map of the agent.
-        arrays: what was read from the file.
-
-    Raises:
-        FileError: the agent would need too much memory.
-    """
-    m = arrays["values"].shape[1]
-    size = Sizes(horizon, features.n_actions, 1 + 2 * m, m, features.rows, features.blocks, features.width)
-    if (need := bytes_needed(size, FIRST_ROOM)) > (most := 8 * most_bytes(os.path.getsize(path))):
-        raise FileError(f"{path}: needs {need:,} bytes; expected at most {most:,} (NOREGRET_MOST_BYTES sets a limit)")
-
-
 def check_world(world: World, meta: dict[str, Any]) -> None:
     """Refuse an environment that cannot be the one the agent was made for."""
     if world.n_actions != meta["n_actions"]:
@@ -249,16 +231,14 @@ def load(kind: Any, path: str | os.PathLike[str], features: Any, env: Any, world
     if not auto and not hasattr(features, "encode"):
         raise InputError(f"features is {features!r}; expected the feature map the agent was made with ({meta['features']})")
     there = _world(env, objectives, meta, arrays, world)
-    if not auto:
-        check_room(path, objectives.horizon, features, arrays)
+    need, most = _bytes_needed(meta, objectives, features), 8 * most_bytes(os.path.getsize(path))
+    if need > most:  # far more than the file holds numbers for
+        raise FileError(f"{path}: needs {need:,} bytes; expected at most {most:,} (NOREGRET_MOST_BYTES sets a limit)")
     agent = kind.__new__(kind)
     with explained(path):
         agent._begin(there, objectives, meta["episodes"], meta["seed"], Ranges(objectives, meta["outside"]))
         agent.actions = Actions(meta["n_actions"], meta["starts"][1], arrays.get("actions"), meta["parts"])
         if auto:
-            need, most = 8 * meta["world"][0] * meta["n_actions"], 8 * most_bytes(os.path.getsize(path))
-            if need > most:
-                raise FileError(f"{path}: needs {need:,} bytes; expected at most {most:,} (NOREGRET_MOST_BYTES sets a limit)")
             spec = choice.make_spec(objectives, meta["n_actions"], *meta["world"])
             agent._find(meta["learner"], spec, meta["options"])
         else:
@@ -272,6 +252,14 @@ def load(kind: Any, path: str | os.PathLike[str], features: Any, env: Any, world
                 f"{max(meta['world'])}, as the agent learned with"
             )
     return agent
+
+
+def _bytes_needed(meta: dict[str, Any], objectives: Objectives, features: Any) -> int:
+    """The memory that an agent takes before its arrays are read."""
+    if meta["learner"] in choice.MINDS:
+        return 8 * int(meta["world"][0]) * int(meta["n_actions"])
+    f, m = features, len(objectives.limits)
+    return bytes_needed(Sizes(objectives.horizon, f.n_actions, 1 + 2 * m, m, f.rows, f.blocks, f.width), FIRST_ROOM)
 
 
 def _world(env: Any, objectives: Objectives, meta: dict[str, Any], arrays: Arrays, options: dict[str, Any]) -> World | None:

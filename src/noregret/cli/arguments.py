@@ -60,6 +60,17 @@ def settings(pairs: list[str]) -> dict[str, Any]:
     return given
 
 
+def number(*names: str, help: str, metavar: str = "N") -> Any:
+    """An option that takes a whole number.
+
+    Args:
+        names: of the option, such as "--episodes" and "-k".
+        help: what ``--help`` says of it.
+        metavar: what ``--help`` calls the number.
+    """
+    return typer.Option(*names, parser=whole, metavar=metavar, help=help)
+
+
 Problem = Annotated[
     str,
     typer.Argument(
@@ -71,9 +82,9 @@ Problem = Annotated[
 LearnerName = Annotated[
     str, typer.Option("--learner", "-l", help="Who learns. [dim]noregret list learners[/dim] shows all names.")
 ]
-Episodes = Annotated[int, typer.Option("--episodes", "-k", parser=whole, metavar="N", help="Episodes of each trial.")]
-Trials = Annotated[int, typer.Option("--trials", "-t", parser=whole, metavar="N", help="Independent repetitions.")]
-Seed = Annotated[int, typer.Option("--seed", "-s", parser=whole, metavar="N", help="One number for all randomness.")]
+Episodes = Annotated[int, number("--episodes", "-k", help="Episodes of each trial.")]
+Trials = Annotated[int, number("--trials", "-t", help="Independent repetitions.")]
+Seed = Annotated[int, number("--seed", "-s", help="One number for all randomness.")]
 Preset = Annotated[
     str,
     typer.Option(
@@ -96,10 +107,7 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A constant of the learner in place of the preset's; may be repeated."),
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option("--workers", "-w", "--threads", parser=whole, metavar="N", help="Runs at once; all cores by default."),
-]
+Workers = Annotated[int | None, number("--workers", "-w", "--threads", help="Runs at once; all cores by default.")]
 Backend = Annotated[str, typer.Option("--backend", "-b", help="Where runs are played: threads, processes, ray or dask.")]
 Address = Annotated[str | None, typer.Option("--address", help="The Ray or Dask cluster; one on this machine by default.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Play everything again; forget what the folder has of these runs.")]

@@ -29,13 +29,8 @@ def compare(
             help="Learners, such as opdop,primal-dual-lsvi:alpha=inf,opse-lcmdp:safe_policy=safest; also optimal and safest.",
         ),
     ] = None,
-    episodes: Annotated[
-        int | None,
-        typer.Option("--episodes", "-k", parser=arg.whole, metavar="N", help="Episodes of each trial; 10000 by default."),
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option("--trials", "-t", parser=arg.whole, metavar="N", help="Trials of each run; 5 by default.")
-    ] = None,
+    episodes: arg.Episodes = arg.DEFAULT_EPISODES,
+    trials: arg.Trials = 5,
     seed: arg.Seed = 0,
     preset: arg.Preset = "practical",
     slater_gap: arg.SlaterGap = None,
@@ -55,10 +50,8 @@ def compare(
 
     names = listed(problems) if problems is not None else list(settings.PROBLEMS)
     texts = listed(learners) if learners is not None else list(settings.LEARNERS)
-    K = episodes if episodes is not None else arg.DEFAULT_EPISODES
-    n = trials if trials is not None else settings.TRIALS
     entries = [settings.Entry.read(text) for text in texts]
-    grid = experiment.Grid(names, entries, K, n, seed, preset, arg.gap(slater_gap))
+    grid = experiment.Grid(names, entries, episodes, trials, seed, preset, arg.gap(slater_gap))
     told: list[Outcome] = []
 
     def tell(one: Outcome) -> None:

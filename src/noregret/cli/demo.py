@@ -21,9 +21,7 @@ Folder = Annotated[
 @demo.command()
 def greedy(
     out: Folder = Path("results/greedy"),
-    horizon: Annotated[
-        int, typer.Option("--horizon", "-H", parser=arg.whole, metavar="H", help="Steps of an episode: Q is at most H.")
-    ] = 10,
+    horizon: Annotated[int, arg.number("--horizon", "-H", metavar="H", help="Steps of an episode: Q is at most H.")] = 10,
 ) -> None:
     """Why soft-max: a change of ε in Q moves the value of a greedy policy by H-1, that of a soft-max policy by order ε."""
     from noregret._system.files import make_folder

@@ -44,15 +44,12 @@ def learn(
     utility: Annotated[
         list[str] | None, typer.Option("--utility", metavar="EXPRESSION", help="The utility of a step, written as a --cost is.")
     ] = None,
-    episodes: Annotated[
-        int, typer.Option("--episodes", "-k", parser=arg.whole, metavar="N", help="Episodes to learn from, in all.")
-    ] = 200,
+    episodes: Annotated[int, arg.number("--episodes", "-k", help="Episodes to learn from, in all.")] = 200,
     name: Annotated[
         list[str] | None, typer.Option("--name", metavar="TEXT", help="What tables and figures call each constraint.")
     ] = None,
     horizon: Annotated[
-        int | None,
-        typer.Option("--horizon", "-H", parser=arg.whole, metavar="H", help="Steps of an episode; the time limit by default."),
+        int | None, arg.number("--horizon", "-H", metavar="H", help="Steps of an episode; the time limit by default.")
     ] = None,
     seed: arg.Seed = 0,
     features: Annotated[
@@ -62,10 +59,7 @@ def learn(
     learner: Annotated[
         str | None, typer.Option("--learner", "-l", help="Who learns; the one that fits --features by default.")
     ] = None,
-    actions: Annotated[
-        int | None,
-        typer.Option("--actions", parser=arg.whole, metavar="N", help="Grid points in each dimension of a Box of actions."),
-    ] = None,
+    actions: Annotated[int | None, arg.number("--actions", help="Grid points in each dimension of a Box of actions.")] = None,
     reward_range: Annotated[
         tuple[float, float] | None,
         typer.Option("--reward-range", metavar="LOW HIGH", help="Of the reward of a step; found from data by default."),

@@ -17,13 +17,8 @@ if TYPE_CHECKING:
 @app.command()
 def paper(
     out: arg.Out = Path("results/paper"),
-    episodes: Annotated[
-        int | None,
-        typer.Option("--episodes", "-k", parser=arg.whole, metavar="N", help="Episodes of each trial; 200000 by default."),
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option("--trials", "-t", parser=arg.whole, metavar="N", help="Trials of the main run; 10 by default.")
-    ] = None,
+    episodes: Annotated[int | None, arg.number("--episodes", "-k", help="Episodes of each trial; 200000 by default.")] = None,
+    trials: Annotated[int | None, arg.number("--trials", "-t", help="Trials of the main run; 10 by default.")] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A tenth of the episodes and four trials: to see that it works.")
     ] = False,

@@ -108,22 +108,19 @@ def trials(result: RunResult) -> str:
     return f"mean and 95% band of {n} trials" if n > 1 else "one trial"
 
 
-def log_log_fit(
-    result: RunResult, which: str, start: float = FITTED
-) -> tuple[Slope, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def log_log_fit(result: RunResult, which: str) -> tuple[Slope, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Fit a line to the mean of a curve on log-log axes.
 
     Args:
         result: the result.
         which: the name of the curve, such as "regret".
-        start: the share of the episodes that is left out at the beginning.
 
     Returns:
         The slope, and the fitted line: episodes and values.
     """
     mean = getattr(result, which).mean(axis=0)
-    slope = metrics.slope(result.episodes, mean, start)
-    k = np.geomspace(max(start * result.episodes[-1], result.episodes[0]), result.episodes[-1], 50)
+    slope = metrics.slope(result.episodes, mean, FITTED)
+    k = np.geomspace(max(FITTED * result.episodes[-1], result.episodes[0]), result.episodes[-1], 50)
     near = np.interp(k, result.episodes, mean)
     good = near > 0
     level = float(np.exp(np.mean(np.log(near[good]) - slope * np.log(k[good])))) if good.any() else float("nan")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +17,7 @@ from noregret._system.plugins import library
 from noregret.errors import DamagedError, FileError
 from noregret.metrics import count, words
 from noregret.results import SUMS
-from noregret.results.base import Shown, Table
+from noregret.results.base import Shown, Table, csv_text
 from noregret.store.folder import Store, StoredRun
 from noregret.store.groups import comparison
 
@@ -66,11 +64,8 @@ class RunTable(Shown, Mapping[str, NDArray[Any]]):
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """Write the table as CSV; an entry that a run does not have is empty."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(["" if v is None else v for v in row.values()] for row in self.rows())
-        return write_whole(path, lambda file: file.write(text.getvalue().encode()))
+        text = csv_text([self.columns, *(row.values() for row in self.rows())])
+        return write_whole(path, lambda file: file.write(text.encode()))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
         """Write the table as Parquet; needs polars, the extra ``noregret[parquet]``."""

@@ -24,7 +24,6 @@ LEARNERS = (
     "opse-lcmdp:safe_policy=safest",
     "uniform",
 )
-TRIALS = 5
 #: The reason of a cell that Ctrl-C left without a result.
 STOPPED = "stopped before its last episode"
 #: Recorded points of a curve.

@@ -13,18 +13,15 @@ from typing import Any
 from noregret import learners, metrics
 from noregret._system.checks import each_once, integer
 from noregret.errors import InputError, NoRegretError
+from noregret.experiments.compare.page import late_loss
 from noregret.experiments.table1.settings import EPISODES, FORMS, LEAST_TRIALS, POINTS, PROBLEM, ROWS, TRIALS, Row
-from noregret.results import RunResult
+from noregret.results import SUMS, RunResult
 from noregret.runs import Ask, How, play
 from noregret.runs.prepare import prepared
 from noregret.store import RunKey
 
 #: Seconds of a pilot, by the clock of the processor.
 PILOT = 1.0
-#: The share of the episodes that counts as late.
-LATE = 0.1
-#: The curves that are summed up.
-SUMS = ("regret", "violation", "hard_regret", "hard_violation")
 
 
 def rows(names: Sequence[str] | None = None) -> list[Row]:
@@ -126,14 +123,12 @@ def summed(row: Row, form: str, result: RunResult, micro: float) -> dict[str, An
     made["trials"], made["microseconds"] = result.trials, micro
     for which in SUMS:
         made |= _interval(which, result.last(which))
-    late = metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE)
-    made |= _interval("late_loss", metrics.mean_interval(late))
+    made |= _interval("late_loss", late_loss(result))
     for which in ("hard_regret", "hard_violation"):
         line = metrics.growth(result.episodes, getattr(result, which).mean(axis=0))
         made |= {f"{which}_slope": None if line is None else float(line.slope)}
         made |= {f"{which}_since": None if line is None else float(line.since)}
-    draws = result.notes.get("simulator draws")
-    return made | {"draws": None if draws is None else float(draws.mean())}
+    return made | {"draws": result.simulator_draws}
 
 
 def _interval(name: str, one: metrics.Interval) -> dict[str, float]:

@@ -57,7 +57,7 @@ class SoftCells:
         InputError: an option is unknown or no number in its range.
     """
 
-    def __init__(self, spec: WorldSpec, *, seed: int, **options: Any) -> None:
+    def __init__(self, spec: WorldSpec, seed: int, **options: Any) -> None:
         for name in options:
             if name not in _OPTIONS:
                 raise unknown_name("option of soft-cells", name, _OPTIONS)
