@@ -85,6 +85,7 @@ class Learner:
     #: What ``noregret tune-all`` may try: ranges as ``noregret tune --param`` reads them, by form. "theory" is the printed
     #: algorithm, whose winners become the preset "tuned"; "practical" is the preset of that name. A name is that of a
     #: parameter, or ``<number>_scale``, which multiplies a number of the preset. Lists begin with what the preset has.
+    #: ``choices.searched`` makes one.
     space: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     source: ClassVar[str] = ""  # where its formulas are from: "paper", "code", "notes" or "memory", the least sure of them
     takes: ClassVar[type] = Spec  # the kind of spec that it works on

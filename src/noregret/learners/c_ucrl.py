@@ -23,12 +23,11 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.planning import PlanningLearner
 from noregret.learners.registry import register
 from noregret.problems.base import Spec
@@ -38,18 +37,18 @@ from noregret.problems.base import Spec
 class CUCRL(PlanningLearner):
     """``c-ucrl``: rounds of a safe episode and a plan with pessimistic utilities; is told a safe policy."""
 
-    name: ClassVar[str] = "c-ucrl"
-    summary: ClassVar[str] = "C-UCRL (Zheng, Ratliff 2020), episodic port: rounds, pessimistic utilities; is told a safe policy"
-    promise: ClassVar[tuple[str, str]] = ("T^¾ (P known)", "0 (P known)")
-    source: ClassVar[str] = "memory"
-    told: ClassVar[tuple[str, ...]] = ("safe_policy",)
-    parameters: ClassVar[tuple[str, ...]] = (*PlanningLearner.parameters, "safe_policy")
-    replans: ClassVar[tuple[str, str]] = ("rounds", "rounds")
-    boxed: ClassVar[bool] = True
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-5:1:log",),
-        "practical": ("bonus_scale=1e-5:1:log", "tries=1:30:log:int"),
-    }
+    name = "c-ucrl"
+    summary = "C-UCRL (Zheng, Ratliff 2020), episodic port: rounds, pessimistic utilities; is told a safe policy"
+    promise = ("T^¾ (P known)", "0 (P known)")
+    source = "memory"
+    told = ("safe_policy",)
+    parameters = (*PlanningLearner.parameters, "safe_policy")
+    replans = ("rounds", "rounds")
+    boxed = True
+    space = searched(
+        theory=("bonus_scale=1e-5:1:log",),
+        practical=("bonus_scale=1e-5:1:log", "tries=1:30:log:int"),
+    )
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         J = 1 + spec.n_constraints

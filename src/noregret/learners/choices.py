@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from noregret import theory
 from noregret._system.checks import integer
 from noregret.errors import InputError, unknown_name
 from noregret.learners import tuned
+from noregret.problems.checks import policy_table
+from noregret.problems.validation import Array, Mask
 
 #: What a number's multiplier is called: ``eta_scale`` multiplies the preset's η.
 SCALE = "_scale"
@@ -54,6 +57,17 @@ def shared(takes: tuple[str, ...], preset: str, given: Any, declared: str) -> tu
     if declared == "all" and "transitions" in takes:
         return "transitions", f"the problem declares {declared!r}"
     return "nothing", f"the problem declares {declared!r}; this learner cannot share that"
+
+
+def searched(*both: str, theory: tuple[str, ...] = (), practical: tuple[str, ...] = ()) -> Mapping[str, tuple[str, ...]]:
+    """The ``space`` of a learner: what ``noregret tune-all`` may try (:class:`noregret.learners.base.Learner`).
+
+    Args:
+        both: the ranges of both forms, where these have the same.
+        theory: the ranges of the printed algorithm.
+        practical: the ranges of the practical form.
+    """
+    return {"theory": theory or both, "practical": practical or both}
 
 
 #: Constants beyond this have squares that are no numbers any more.
@@ -229,6 +243,16 @@ class Choices:
         value, reason = theory if self.theory or practical is None else practical
         self.values[key] = chosen = integer(key, self._chosen(key, value, reason, scales=False), 1, most)
         return chosen
+
+    def safe_policy(self, available: Mask) -> Array:
+        """The policy (H,S,A) that the learner must be told, checked against the actions that are available."""
+        given = self.given.get("safe_policy")
+        if given is None or isinstance(given, str):
+            raise InputError(
+                f"safe_policy is {given!r}; {self.learner} needs a policy that meets the constraint with room: "
+                f"an array (H,S,A) (or 'safest' in run, which takes the oracle's)"
+            )
+        return policy_table(given, available, "safe_policy")
 
     def word(self, key: str, default: str, allowed: tuple[str, ...], reason: str) -> str:
         """One of the ``allowed`` words: given, else ``default``, for that ``reason``.

@@ -23,12 +23,11 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.planning import HOEFFDING, PlanningLearner
 from noregret.learners.registry import register
 from noregret.problems.base import Spec
@@ -38,16 +37,16 @@ from noregret.problems.base import Spec
 class CMDPRL(PlanningLearner):
     """``cmdp-rl``: the extended program with Hoeffding's intervals, at the beginning of each epoch."""
 
-    name: ClassVar[str] = "cmdp-rl"
-    summary: ClassVar[str] = "UCRL-CMDP (Singh, Gupta, Shroff 2020), episodic port: best plausible CMDP, in epochs of T^⅓ steps"
-    promise: ClassVar[tuple[str, str]] = ("T^⅔", "T^⅔")
-    source: ClassVar[str] = "memory"
-    boxed: ClassVar[bool] = True
-    replans: ClassVar[tuple[str, str]] = ("epochs", "doubling")
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-5:1:log",),
-        "practical": ("bonus_scale=1e-5:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
-    }
+    name = "cmdp-rl"
+    summary = "UCRL-CMDP (Singh, Gupta, Shroff 2020), episodic port: best plausible CMDP, in epochs of T^⅓ steps"
+    promise = ("T^⅔", "T^⅔")
+    source = "memory"
+    boxed = True
+    replans = ("epochs", "doubling")
+    space = searched(
+        theory=("bonus_scale=1e-5:1:log",),
+        practical=("bonus_scale=1e-5:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
+    )
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         T = K * spec.horizon

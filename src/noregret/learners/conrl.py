@@ -22,12 +22,11 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.planning import PlanningLearner
 from noregret.learners.registry import register
 from noregret.problems.base import Spec
@@ -37,14 +36,14 @@ from noregret.problems.base import Spec
 class ConRL(PlanningLearner):
     """``conrl``: the optimum of the empirical model with a bonus H√(log/n)."""
 
-    name: ClassVar[str] = "conrl"
-    summary: ClassVar[str] = "ConRL (Brantley et al. 2020): optimum of the empirical CMDP with Hoeffding bonuses, by LP"
-    promise: ClassVar[tuple[str, str]] = ("√K", "√K")
-    source: ClassVar[str] = "memory"
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-6:1:log",),
-        "practical": ("bonus_scale=1e-6:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
-    }
+    name = "conrl"
+    summary = "ConRL (Brantley et al. 2020): optimum of the empirical CMDP with Hoeffding bonuses, by LP"
+    promise = ("√K", "√K")
+    source = "memory"
+    space = searched(
+        theory=("bonus_scale=1e-6:1:log",),
+        practical=("bonus_scale=1e-6:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
+    )
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         J = 1 + spec.n_constraints

@@ -99,9 +99,7 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
     """
 
     presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "simple")
-    parameters: ClassVar[tuple[str, ...]] = tuple(
-        dict.fromkeys((*Algorithm1.parameters, "share", "states", "replan", "dual_tol", "merge_tol", "cache"))
-    )
+    parameters = tuple(dict.fromkeys((*Algorithm1.parameters, "share", "states", "replan", "dual_tol", "merge_tol", "cache")))
     _state: DenseState
 
     def _begin(self, asked: Asked) -> DenseState:
@@ -377,9 +375,9 @@ def _word(given: dict[str, Any], key: str, default: str, allowed: tuple[str, ...
 class DenseLSVIUCB(DensePrimalDualLSVI):
     """``lsvi-ucb`` on any states: Algorithm 1 with Y = 0 and α = ∞, greedy on the reward; the constraints are not looked at."""
 
-    name: ClassVar[str] = "lsvi-ucb"
-    presets: ClassVar[tuple[str, ...]] = ("theory", "practical")
-    parameters: ClassVar[tuple[str, ...]] = REGRESSION
+    name = "lsvi-ucb"
+    presets = ("theory", "practical")
+    parameters = REGRESSION
 
     def _constants(self, K: int) -> tuple[Constants, dict[str, str]]:
         for key in self._given:

@@ -23,8 +23,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.draws import seed
 from noregret.kernels.gradients import Iterate, crpo_choose, crpo_move, evaluate_by_draws
 from noregret.kernels.simulator import Simulator
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.registry import register
 from noregret.learners.simulated import SimulatorLearner, own
 from noregret.problems.base import Array, Spec
@@ -81,14 +80,14 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 class CRPO(SimulatorLearner):
     """``crpo``: natural policy gradient for the reward while all constraints are met, else for one that is not."""
 
-    name: ClassVar[str] = "crpo"
-    summary: ClassVar[str] = "CRPO (Xu, Liang, Lan 2021), episodic port: rectifies a violated constraint; needs a simulator"
-    promise: ClassVar[tuple[str, str]] = ("√K (of the mixture)", "√K (of the mixture)")
-    parameters: ClassVar[tuple[str, ...]] = ("alpha", "tol", "draws", "estimate", "simulator")
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("alpha_scale=0.1:1000:log", "tol_scale=0.001:1:log"),
-        "practical": ("alpha_scale=0.05:20:log", "tol=0:0.1"),
-    }
+    name = "crpo"
+    summary = "CRPO (Xu, Liang, Lan 2021), episodic port: rectifies a violated constraint; needs a simulator"
+    promise = ("√K (of the mixture)", "√K (of the mixture)")
+    parameters = ("alpha", "tol", "draws", "estimate", "simulator")
+    space = searched(
+        theory=("alpha_scale=0.1:1000:log", "tol_scale=0.001:1:log"),
+        practical=("alpha_scale=0.05:20:log", "tol=0:0.1"),
+    )
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> CRPOState:
         H, m, pairs = spec.horizon, spec.n_constraints, spec.n_states * spec.n_actions

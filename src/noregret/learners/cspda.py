@@ -29,8 +29,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,7 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.draws import seed
 from noregret.kernels.gradients import Flow, FlowRule, Iterate, flow_gradient, flow_on, flow_step, sample_gradient
 from noregret.kernels.simulator import Simulator, sample_model
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.registry import register
 from noregret.learners.simulated import SimulatorLearner, own
 from noregret.problems.base import Array, Spec
@@ -88,18 +87,18 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 class CSPDA(SimulatorLearner):
     """``cspda``: stochastic primal-dual steps on the tightened occupancy LP; plays the average occupancy's policy."""
 
-    name: ClassVar[str] = "cspda"
-    summary: ClassVar[str] = "CSPDA (Bai et al. 2022), episodic port: saddle point of the tightened LP; needs a simulator"
-    promise: ClassVar[tuple[str, str]] = ("√K (of the average)", "0 (of the average)")
-    source: ClassVar[str] = "memory"
-    estimates: ClassVar[tuple[str, str]] = ("pairs", "model")
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "cspda"
+    summary = "CSPDA (Bai et al. 2022), episodic port: saddle point of the tightened LP; needs a simulator"
+    promise = ("√K (of the average)", "0 (of the average)")
+    source = "memory"
+    estimates = ("pairs", "model")
+    parameters = (
         "alpha", "eta", "eta_v", "xi", "kappa", "spread", "draws", "estimate", "simulator",
     )  # fmt: skip
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("alpha_scale=0.1:1000:log", "eta_scale=0.01:100:log", "eta_v_scale=0.001:10:log", "kappa_scale=0.001:1:log"),
-        "practical": ("alpha_scale=0.03:30:log", "eta_scale=0.03:30:log", "eta_v_scale=0.03:30:log", "kappa=0:0.1"),
-    }
+    space = searched(
+        theory=("alpha_scale=0.1:1000:log", "eta_scale=0.01:100:log", "eta_v_scale=0.001:10:log", "kappa_scale=0.001:1:log"),
+        practical=("alpha_scale=0.03:30:log", "eta_scale=0.03:30:log", "eta_v_scale=0.03:30:log", "kappa=0:0.1"),
+    )
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> CSPDAState:
         H, m, pairs = spec.horizon, spec.n_constraints, spec.n_states * spec.n_actions

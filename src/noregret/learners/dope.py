@@ -24,12 +24,11 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.opt_primal_dual import logarithms
 from noregret.learners.planning import PlanningLearner
 from noregret.learners.registry import register
@@ -40,29 +39,29 @@ from noregret.problems.base import Spec
 class DOPE(PlanningLearner):
     """``dope``: doubly optimistic, pessimistic for the constraint; is told a safe policy."""
 
-    name: ClassVar[str] = "dope"
-    summary: ClassVar[str] = "DOPE (Bura et al. 2022): optimistic reward and model, pessimistic utility; is told a safe policy"
-    promise: ClassVar[tuple[str, str]] = ("S√(AK)", "0 (hard)")
-    source: ClassVar[str] = "code"
-    told: ClassVar[tuple[str, ...]] = ("safe_policy",)
-    several: ClassVar[bool] = False
-    boxed: ClassVar[bool] = True
-    parameters: ClassVar[tuple[str, ...]] = (*PlanningLearner.parameters, "C_r", "C_g", "safe_episodes", "safe_policy")
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": (
+    name = "dope"
+    summary = "DOPE (Bura et al. 2022): optimistic reward and model, pessimistic utility; is told a safe policy"
+    promise = ("S√(AK)", "0 (hard)")
+    source = "code"
+    told = ("safe_policy",)
+    several = False
+    boxed = True
+    parameters = (*PlanningLearner.parameters, "C_r", "C_g", "safe_episodes", "safe_policy")
+    space = searched(
+        theory=(
             "bonus_scale=1e-6:1:log",
             "C_r_scale=1e-3:10:log",
             "C_g_scale=1e-3:10:log",
             "safe_episodes_scale=1e-8:1e-3:log",
         ),
-        "practical": (
+        practical=(
             "bonus_scale=1e-6:1:log",
             "C_r_scale=0.01:10:log",
             "C_g_scale=0.01:10:log",
             "replan=doubling,squares",
             "tries=1:30:log:int",
         ),
-    }
+    )
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         H, S, A, p, gap = spec.horizon, spec.n_states, spec.n_actions, choices.probability(), choices.gap()

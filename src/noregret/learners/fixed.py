@@ -38,8 +38,8 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 class FixedPolicy(Learner):
     """Plays one policy for ever: ``policy`` (H,S,A), under the name ``called``."""
 
-    name: ClassVar[str] = "fixed"
-    promise: ClassVar[tuple[str, str] | None] = None
+    name = "fixed"
+    promise = None
     parameters: ClassVar[tuple[str, ...]] = ("policy", "called")
 
     def _begin(self, asked: Asked) -> FixedState:
@@ -59,9 +59,9 @@ class FixedPolicy(Learner):
 class Uniform(FixedPolicy):
     """``uniform``: every available action with the same probability."""
 
-    name: ClassVar[str] = "uniform"
-    summary: ClassVar[str] = "plays every available action with the same probability; a floor for comparison"
-    parameters: ClassVar[tuple[str, ...]] = ()
+    name = "uniform"
+    summary = "plays every available action with the same probability; a floor for comparison"
+    parameters = ()
 
     def _policy(self, asked: Asked) -> Array:
         available: Array = self.spec.available / self.spec.available.sum(axis=2, keepdims=True)

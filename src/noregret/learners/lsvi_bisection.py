@@ -26,8 +26,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +37,7 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram.base import Tables, learn
 from noregret.kernels.jit import jit
 from noregret.kernels.steps import start_value
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.least_squares import REGRESSION, LeastSquaresLearner
 from noregret.learners.parts.rule import Rule
 from noregret.learners.primal_dual_lsvi import backward
@@ -98,21 +97,21 @@ MOST_PASSES = 2000
 class LSVIBisection(LeastSquaresLearner):
     """``lsvi-bisection``: Ghosh, Zhou and Shroff 2024, with a bisection for the price in every episode."""
 
-    name: ClassVar[str] = "lsvi-bisection"
-    summary: ClassVar[str] = "Ghosh, Zhou, Shroff 2024: hard violation, a bisection for the price in every episode"
-    parameters: ClassVar[tuple[str, ...]] = (*REGRESSION, "alpha", "max_price", "passes")
-    several: ClassVar[bool] = False
-    promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T) (hard)")
-    source: ClassVar[str] = "notes"
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-6:1:log", "lam_scale=1e-6:1:log", "alpha_scale=0.1:1000:log", "max_price_scale=0.1:10:log"),
-        "practical": (
+    name = "lsvi-bisection"
+    summary = "Ghosh, Zhou, Shroff 2024: hard violation, a bisection for the price in every episode"
+    parameters = (*REGRESSION, "alpha", "max_price", "passes")
+    several = False
+    promise = ("√(d³H³T)", "√(d³H³T) (hard)")
+    source = "notes"
+    space = searched(
+        theory=("bonus_scale=1e-6:1:log", "lam_scale=1e-6:1:log", "alpha_scale=0.1:1000:log", "max_price_scale=0.1:10:log"),
+        practical=(
             "bonus_scale=0.01:10:log",
             "lam_scale=0.01:10:log",
             "alpha_scale=0.1:10:log",
             "max_price_scale=0.1:10:log",
         ),
-    }
+    )
 
     def _start(self, choices: Choices) -> BisectionState:
         spec, H, A, root = self.spec, self.spec.horizon, self.spec.n_actions, math.sqrt(self.episodes)

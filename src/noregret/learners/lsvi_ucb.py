@@ -21,7 +21,7 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,11 +83,11 @@ def theory_beta(d: int, H: int, K: int, p: float) -> float:
 class LSVIUCB(LeastSquaresLearner):
     """``lsvi-ucb``: greedy optimistic least squares; the constraints are not looked at."""
 
-    name: ClassVar[str] = "lsvi-ucb"
-    summary: ClassVar[str] = "LSVI-UCB (Jin et al. 2020): greedy LSVI with bonus; ignores the constraints"
-    parameters: ClassVar[tuple[str, ...]] = REGRESSION
-    promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "none")
-    source: ClassVar[str] = "notes"
+    name = "lsvi-ucb"
+    summary = "LSVI-UCB (Jin et al. 2020): greedy LSVI with bonus; ignores the constraints"
+    parameters = REGRESSION
+    promise = ("√(d³H³T)", "none")
+    source = "notes"
 
     def _start(self, choices: Choices) -> LSVIState:
         spec = self.spec

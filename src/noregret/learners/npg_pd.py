@@ -24,8 +24,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.draws import seed
 from noregret.kernels.gradients import Iterate, evaluate_by_draws, npg_pd_step
 from noregret.kernels.simulator import Simulator
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.registry import register
 from noregret.learners.simulated import SimulatorLearner, own
 from noregret.problems.base import Array, Spec
@@ -81,14 +80,14 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 class NPGPD(SimulatorLearner):
     """``npg-pd``: natural policy gradient on the Lagrangian, projected dual step; needs a simulator."""
 
-    name: ClassVar[str] = "npg-pd"
-    summary: ClassVar[str] = "NPG-PD (Ding et al. 2020), episodic port: natural policy gradient, dual step; needs a simulator"
-    promise: ClassVar[tuple[str, str]] = ("√K (exact gradients)", "√K (exact gradients)")
-    parameters: ClassVar[tuple[str, ...]] = ("alpha", "eta", "xi", "draws", "estimate", "simulator")
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("alpha_scale=0.001:10:log", "eta_scale=0.1:1000:log"),
-        "practical": ("alpha_scale=0.05:20:log", "eta_scale=0.03:10:log"),
-    }
+    name = "npg-pd"
+    summary = "NPG-PD (Ding et al. 2020), episodic port: natural policy gradient, dual step; needs a simulator"
+    promise = ("√K (exact gradients)", "√K (exact gradients)")
+    parameters = ("alpha", "eta", "xi", "draws", "estimate", "simulator")
+    space = searched(
+        theory=("alpha_scale=0.001:10:log", "eta_scale=0.1:1000:log"),
+        practical=("alpha_scale=0.05:20:log", "eta_scale=0.03:10:log"),
+    )
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> NPGPDState:
         H, A = spec.horizon, spec.n_actions

@@ -33,14 +33,13 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from noregret.errors import InputError
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.mirror import policy_value
 from noregret.kernels.targets import Targets, estimate_targets, learn_targets, targets
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.registry import register
 from noregret.learners.tabular import PACING, MirrorRule, MirrorState, TabularLearner, improve, mirror_state, pacing
 from noregret.problems.base import Array, Spec
@@ -86,26 +85,26 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 class OPDOP(TabularLearner):
     """``opdop``: optimistic primal-dual proximal policy optimisation, on tables or by value-targeted regression."""
 
-    name: ClassVar[str] = "opdop"
-    summary: ClassVar[str] = "OPDOP (Ding et al. 2021): optimistic evaluation, mirror descent with mixing, dual step"
-    promise: ClassVar[tuple[str, str]] = ("√(d²H⁵T)", "√(d²H⁵T)")
-    source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "opdop"
+    summary = "OPDOP (Ding et al. 2021): optimistic evaluation, mirror descent with mixing, dual step"
+    promise = ("√(d²H⁵T)", "√(d²H⁵T)")
+    source = "memory"
+    parameters = (
         "form", "bonus_scale", "alpha", "eta", "theta", "lam", "beta", "xi", "p", "share", *PACING,
     )  # fmt: skip
-    sharing: ClassVar[tuple[str, ...]] = ("all",)
-    several: ClassVar[bool] = False
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": (
+    sharing = ("all",)
+    several = False
+    space = searched(
+        theory=(
             "bonus_scale=1e-6:1:log", "lam_scale=1e-3:1:log", "alpha_scale=1:1e4:log", "eta_scale=0.1:1000:log",
             "xi_scale=0.1:10:log",
         ),
-        "practical": (
+        practical=(
             "bonus_scale=1e-6:1e-2:log", "lam_scale=0.01:100:log", "alpha_scale=0.1:10:log", "eta_scale=0.03:30:log",
             "xi_scale=0.1:10:log", "dual_estimate=optimistic,plain", "damping=false,true", "anti_windup=false,true",
             "alpha_schedule=fixed,anytime", "eta_schedule=fixed,anytime",
         ),
-    }  # fmt: skip
+    )  # fmt: skip
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState | KernelState:
         H, S, A = spec.horizon, spec.n_states, spec.n_actions

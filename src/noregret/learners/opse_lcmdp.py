@@ -31,8 +31,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,12 +46,11 @@ from noregret.kernels.jit import jit
 from noregret.kernels.softmax import entropy, soft_max
 from noregret.kernels.steps import start_value
 from noregret.learners.base import Asked
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.least_squares import LeastSquaresLearner, empty_gram
 from noregret.learners.registry import register
 from noregret.learners.tabular import steps_left
 from noregret.problems.base import Array
-from noregret.problems.checks import policy_table
 
 #: The objectives, in the order of the tables.
 REWARD, EXPLORE, UTILITY = 0, 1, 2
@@ -146,27 +144,21 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 class OPSELCMDP(LeastSquaresLearner):
     """``opse-lcmdp``: Kitamura et al. 2025; is told r, g and a safe policy."""
 
-    name: ClassVar[str] = "opse-lcmdp"
-    summary: ClassVar[str] = "OPSE-LCMDP (Kitamura et al. 2025): no violation in any episode; is told r, g and a safe policy"
-    several: ClassVar[bool] = False
-    promise: ClassVar[tuple[str, str]] = ("H⁴√(d⁵K)/γ", "0 (hard)")
-    source: ClassVar[str] = "paper"
-    parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "reward", "utilities")
-    told: ClassVar[tuple[str, ...]] = ("reward", "utilities", "safe_policy")
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-6:1:log", "lam_scale=1e-6:1:log", "kappa_scale=0.1:1e6:log", "max_price_scale=1e-4:10:log"),
-        "practical": ("bonus_scale=0.01:3:log", "C_g_scale=0.1:3:log", "kappa_scale=0.1:10:log", "max_price_scale=0.1:10:log"),
-    }
+    name = "opse-lcmdp"
+    summary = "OPSE-LCMDP (Kitamura et al. 2025): no violation in any episode; is told r, g and a safe policy"
+    several = False
+    promise = ("H⁴√(d⁵K)/γ", "0 (hard)")
+    source = "paper"
+    parameters = (*PARAMETERS, "safe_policy", "reward", "utilities")
+    told = ("reward", "utilities", "safe_policy")
+    space = searched(
+        theory=("bonus_scale=1e-6:1:log", "lam_scale=1e-6:1:log", "kappa_scale=0.1:1e6:log", "max_price_scale=1e-4:10:log"),
+        practical=("bonus_scale=0.01:3:log", "C_g_scale=0.1:3:log", "kappa_scale=0.1:10:log", "max_price_scale=0.1:10:log"),
+    )
 
     def _start(self, choices: Choices) -> OPSEState:
         spec, given = self.spec, choices.given
-        H, S, A, safe_policy = spec.horizon, spec.n_states, spec.n_actions, given.get("safe_policy")
-        if safe_policy is None or isinstance(safe_policy, str):
-            raise InputError(
-                f"safe_policy is {safe_policy!r}; {self.name} needs a policy that meets the constraint with room: "
-                f"an array (H,S,A) (or 'safest' in run, which takes the oracle's)"
-            )
-        safe = policy_table(safe_policy, spec.available, "safe_policy")
+        H, S, A, safe = spec.horizon, spec.n_states, spec.n_actions, choices.safe_policy(spec.available)
         known = np.stack([_told(key, given.get(key), (H, S, A)) for key in ("reward", "utilities")], axis=1)
         c = _choose(choices, H=H, A=A, d=self.dimension, K=self.episodes)
         left = steps_left(spec) - 1.0

@@ -29,8 +29,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,7 @@ from noregret.kernels.empirical import empirical_model, learn_episode
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import Pace, dual_step_from
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.opt_primal_dual import logarithms
 from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, dual_tables, estimate_plain, pacing, steps_left
@@ -104,21 +103,21 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 class OptDual(TabularLearner):
     """``opt-dual``: the best policy in the best plausible model, and a dual step."""
 
-    name: ClassVar[str] = "opt-dual"
-    summary: ClassVar[str] = "OptDual-CMDP (Efroni, Mannor, Pirotta 2020): best policy in the best plausible model, dual step"
-    promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT)")
-    source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eta", "truncate", "tries", "p", "share", *OPTIONS)
-    sharing: ClassVar[tuple[str, ...]] = ("all",)
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": (
+    name = "opt-dual"
+    summary = "OptDual-CMDP (Efroni, Mannor, Pirotta 2020): best policy in the best plausible model, dual step"
+    promise = ("√(H³S²AT)", "√(H³S²AT)")
+    source = "memory"
+    parameters = ("bonus_scale", "eta", "truncate", "tries", "p", "share", *OPTIONS)
+    sharing = ("all",)
+    space = searched(
+        theory=(
             "bonus_scale=1e-5:1:log", "eta_scale=0.01:100:log",
         ),
-        "practical": (
+        practical=(
             "bonus_scale=1e-5:0.3:log", "eta_scale=0.03:30:log", "dual_estimate=optimistic,plain", "damping=false,true",
             "anti_windup=false,true", "eta_schedule=fixed,anytime", "tries=1:30:log:int",
         ),
-    }  # fmt: skip
+    )  # fmt: skip
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptDualState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints

@@ -31,10 +31,8 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import ClassVar
 
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.registry import register
 from noregret.learners.tabular import PACING, MirrorRule, MirrorState, TabularLearner, mirror_state, pacing
 from noregret.problems.base import Spec
@@ -56,22 +54,22 @@ def logarithms(spec: Spec, K: int, p: float) -> tuple[float, float]:
 class OptPrimalDual(TabularLearner):
     """``opt-primal-dual``: optimistic evaluation on the empirical model, mirror descent, projected dual step."""
 
-    name: ClassVar[str] = "opt-primal-dual"
-    summary: ClassVar[str] = "OptPrimalDual-CMDP (Efroni, Mannor, Pirotta 2020): optimistic model, mirror descent, dual step"
-    promise: ClassVar[tuple[str, str]] = ("√(H⁵S²AT)", "√(H⁵S²AT)")
-    source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "alpha", "eta", "xi", "p", "share", *PACING)
-    sharing: ClassVar[tuple[str, ...]] = ("all",)
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": (
+    name = "opt-primal-dual"
+    summary = "OptPrimalDual-CMDP (Efroni, Mannor, Pirotta 2020): optimistic model, mirror descent, dual step"
+    promise = ("√(H⁵S²AT)", "√(H⁵S²AT)")
+    source = "memory"
+    parameters = ("bonus_scale", "alpha", "eta", "xi", "p", "share", *PACING)
+    sharing = ("all",)
+    space = searched(
+        theory=(
             "bonus_scale=1e-6:1:log", "alpha_scale=1:1e4:log", "eta_scale=0.1:1000:log", "xi_scale=0.1:10:log",
         ),
-        "practical": (
+        practical=(
             "bonus_scale=1e-6:1e-2:log", "alpha_scale=0.1:10:log", "eta_scale=0.03:30:log", "xi_scale=0.1:10:log",
             "dual_estimate=optimistic,plain", "damping=false,true", "anti_windup=false,true", "alpha_schedule=fixed,anytime",
             "eta_schedule=fixed,anytime",
         ),
-    }  # fmt: skip
+    )  # fmt: skip
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> MirrorState:
         H, A, m = spec.horizon, spec.n_actions, spec.n_constraints

@@ -22,12 +22,11 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.opt_primal_dual import logarithms
 from noregret.learners.planning import PlanningLearner
 from noregret.learners.registry import register
@@ -38,15 +37,15 @@ from noregret.problems.base import Spec
 class UCRLOptLP(PlanningLearner):
     """``ucrl-opt-lp``: the best policy in the best plausible model, by the extended linear program."""
 
-    name: ClassVar[str] = "ucrl-opt-lp"
-    summary: ClassVar[str] = "OptCMDP (Efroni, Mannor, Pirotta 2020): optimum of the best plausible CMDP, by the extended LP"
-    promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT) (hard)")
-    source: ClassVar[str] = "memory"
-    boxed: ClassVar[bool] = True
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-5:1:log",),
-        "practical": ("bonus_scale=1e-5:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
-    }
+    name = "ucrl-opt-lp"
+    summary = "OptCMDP (Efroni, Mannor, Pirotta 2020): optimum of the best plausible CMDP, by the extended LP"
+    promise = ("√(H³S²AT)", "√(H³S²AT) (hard)")
+    source = "memory"
+    boxed = True
+    space = searched(
+        theory=("bonus_scale=1e-5:1:log",),
+        practical=("bonus_scale=1e-5:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
+    )
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         L_p, L_l = logarithms(spec, K, choices.probability())
@@ -58,14 +57,14 @@ class UCRLOptLP(PlanningLearner):
 class OptCMDPBonus(PlanningLearner):
     """``optcmdp-bonus``: the optimum of the empirical model with a bonus on reward and utilities."""
 
-    name: ClassVar[str] = "optcmdp-bonus"
-    summary: ClassVar[str] = "OptCMDP-bonus (Efroni, Mannor, Pirotta 2020): optimum of the empirical CMDP with a bonus, by LP"
-    promise: ClassVar[tuple[str, str]] = ("√(H³S²AT)", "√(H³S²AT) (hard)")
-    source: ClassVar[str] = "memory"
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-6:1:log",),
-        "practical": ("bonus_scale=1e-6:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
-    }
+    name = "optcmdp-bonus"
+    summary = "OptCMDP-bonus (Efroni, Mannor, Pirotta 2020): optimum of the empirical CMDP with a bonus, by LP"
+    promise = ("√(H³S²AT)", "√(H³S²AT) (hard)")
+    source = "memory"
+    space = searched(
+        theory=("bonus_scale=1e-6:1:log",),
+        practical=("bonus_scale=1e-6:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
+    )
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         L_p, L_l = logarithms(spec, K, choices.probability())

@@ -29,12 +29,11 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.planning import PlanningLearner
 from noregret.learners.registry import register
 from noregret.problems.base import Spec
@@ -44,15 +43,13 @@ from noregret.problems.base import Spec
 class OptPessLP(PlanningLearner):
     """``optpess-lp``: optimistic reward, pessimistic utility on the empirical model; is told a safe policy."""
 
-    name: ClassVar[str] = "optpess-lp"
-    summary: ClassVar[str] = (
-        "OptPess-LP (Liu et al. 2021): optimistic reward, pessimistic utility, by LP; is told a safe policy"
-    )
-    promise: ClassVar[tuple[str, str]] = ("√(H⁵S³AT)/γ", "0 (hard)")
-    source: ClassVar[str] = "code"
-    told: ClassVar[tuple[str, ...]] = ("safe_policy",)
-    several: ClassVar[bool] = False
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "optpess-lp"
+    summary = "OptPess-LP (Liu et al. 2021): optimistic reward, pessimistic utility, by LP; is told a safe policy"
+    promise = ("√(H⁵S³AT)/γ", "0 (hard)")
+    source = "code"
+    told = ("safe_policy",)
+    several = False
+    parameters = (
         *PlanningLearner.parameters,
         "C_r",
         "C_g",
@@ -61,21 +58,21 @@ class OptPessLP(PlanningLearner):
         "anywhere",
         "safe_policy",
     )
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": (
+    space = searched(
+        theory=(
             "bonus_scale=1e-6:1:log",
             "C_r_scale=1e-3:10:log",
             "C_g_scale=1e-3:10:log",
             "margin_scale=0.01:1:log",
         ),
-        "practical": (
+        practical=(
             "bonus_scale=1e-5:1:log",
             "C_r_scale=0.01:10:log",
             "C_g_scale=0.01:10:log",
             "replan=doubling,squares",
             "tries=1:30:log:int",
         ),
-    }
+    )
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         H, S, A, gap = spec.horizon, spec.n_states, spec.n_actions, choices.gap()

@@ -28,8 +28,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,7 @@ from noregret.kernels.gram.base import estimate
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import Pace, dual_step_from
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, dual_tables, estimate_plain, pacing, steps_left
 from noregret.problems.base import Array, Spec
@@ -110,22 +109,22 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 class OptPessPrimalDual(TabularLearner):
     """``optpess-primal-dual``: greedy on optimistic values, a queue that is tightened by ε_k."""
 
-    name: ClassVar[str] = "optpess-primal-dual"
-    summary: ClassVar[str] = "OptPess-PrimalDual (Liu et al. 2021): optimistic greedy policy, queue with a shrinking tightening"
-    promise: ClassVar[tuple[str, str]] = ("√(H⁵S³AT)", "1")
-    source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "eps_scale", "eps_cap", "eta", "tries", "p", "share", *OPTIONS)
-    sharing: ClassVar[tuple[str, ...]] = ("all",)
-    several: ClassVar[bool] = False
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": (
+    name = "optpess-primal-dual"
+    summary = "OptPess-PrimalDual (Liu et al. 2021): optimistic greedy policy, queue with a shrinking tightening"
+    promise = ("√(H⁵S³AT)", "1")
+    source = "memory"
+    parameters = ("bonus_scale", "eps_scale", "eps_cap", "eta", "tries", "p", "share", *OPTIONS)
+    sharing = ("all",)
+    several = False
+    space = searched(
+        theory=(
             "bonus_scale=1e-5:1:log", "eps_scale=1e-7:1:log", "eta_scale=0.01:100:log",
         ),
-        "practical": (
+        practical=(
             "bonus_scale_scale=0.03:10:log", "eps_scale=1e-7:0.1:log", "eps_cap_scale=0.1:30:log", "eta_scale=0.03:30:log",
             "dual_estimate=optimistic,plain", "damping=false,true", "anti_windup=false,true", "tries=1:30:log:int",
         ),
-    }  # fmt: skip
+    )  # fmt: skip
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> OptPessState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints

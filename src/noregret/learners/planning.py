@@ -34,7 +34,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.errors import InputError
 from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.empirical import empirical_model, radius
 from noregret.kernels.flat import put, row
@@ -49,7 +48,6 @@ from noregret.learners.base import Asked
 from noregret.learners.choices import Choices
 from noregret.learners.tabular import TabularLearner, steps_left
 from noregret.problems.base import Array, Spec
-from noregret.problems.checks import policy_table
 
 #: When to plan, in the order of their numbers in the state.
 REPLAN = ("always", "doubling", "epochs", "rounds", "squares")
@@ -336,7 +334,7 @@ class PlanningLearner(TabularLearner):
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> Any:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
-        safe = self._safe_policy(spec, choices)
+        safe = choices.safe_policy(spec.available) if "safe_policy" in self.told else np.zeros((0, 0, 0))
         printed, practical = self.replans
         words = tuple(dict.fromkeys(("always", "doubling", "squares", printed)))
         reason = "as printed" if choices.theory or practical == printed else "when some count has doubled since the last plan"
@@ -361,18 +359,6 @@ class PlanningLearner(TabularLearner):
             tally=tally, safe=safe, b=spec.thresholds.copy(), start=spec.start.copy(),
             available=spec.available.copy(), rule=rule,
         )  # fmt: skip
-
-    def _safe_policy(self, spec: Spec, choices: Choices) -> Array:
-        """The policy that the learner is told, (H,S,A); (0,0,0) for a learner that is told none."""
-        if "safe_policy" not in self.told:
-            return np.zeros((0, 0, 0))
-        given = choices.given.get("safe_policy")
-        if given is None or isinstance(given, str):
-            raise InputError(
-                f"safe_policy is {given!r}; {self.name} needs a policy that meets the constraint with room: "
-                f"an array (H,S,A) (or 'safest' in run, which takes the oracle's)"
-            )
-        return policy_table(given, spec.available, "safe_policy")
 
     def _begin(self, asked: Asked) -> Any:
         state = super()._begin(asked)

@@ -27,8 +27,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,7 @@ from noregret.kernels.flat import row
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.jit import jit
 from noregret.kernels.programs import Basis, Rows
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.planning import (
     WANTED,
     PlanningLearner,
@@ -118,17 +117,15 @@ def plan(state: Any) -> None:
 class PosteriorSampling(PlanningLearner):
     """``posterior-sampling``: the optimum of a CMDP drawn from a Dirichlet belief."""
 
-    name: ClassVar[str] = "posterior-sampling"
-    summary: ClassVar[str] = (
-        "posterior sampling for CMDPs: transitions drawn from a Dirichlet belief, the optimum of the draw by LP"
+    name = "posterior-sampling"
+    summary = "posterior sampling for CMDPs: transitions drawn from a Dirichlet belief, the optimum of the draw by LP"
+    promise = ("√K (Bayesian)", "√K (Bayesian)")
+    source = "code"
+    parameters = ("prior", "replan", "tries", "share")
+    space = searched(
+        theory=("prior_scale=1e-3:3:log",),
+        practical=("prior_scale=0.01:30:log", "replan=doubling,squares", "tries=1:30:log:int"),
     )
-    promise: ClassVar[tuple[str, str]] = ("√K (Bayesian)", "√K (Bayesian)")
-    source: ClassVar[str] = "code"
-    parameters: ClassVar[tuple[str, ...]] = ("prior", "replan", "tries", "share")
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("prior_scale=1e-3:3:log",),
-        "practical": ("prior_scale=0.01:30:log", "replan=doubling,squares", "tries=1:30:log:int"),
-    }
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         choices.number("prior", (1.0, "the uniform prior"), (0.1, "tuned"), above=0.0)

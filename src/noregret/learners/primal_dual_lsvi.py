@@ -56,6 +56,7 @@ from noregret.kernels.safety import Safety, safety, stay_safe, watch
 from noregret.kernels.steps import dual_step, pace, step_bonus, untried
 from noregret.learners import presets, theorems
 from noregret.learners.base import Asked, Learner
+from noregret.learners.choices import searched
 from noregret.learners.least_squares import empty_tables, feature_map, sharing_gram
 from noregret.learners.parts.epochs import ROUNDS, Epochs, epochs, restart, use_gap, weigh
 from noregret.learners.parts.rounding import greedy_only, rounded
@@ -156,13 +157,13 @@ register_kernels(PrimalDualState, plan, update)
 class Algorithm1(Learner):
     """What the learner is to a user, and its constants, for states of every kind."""
 
-    name: ClassVar[str] = "primal-dual-lsvi"
-    summary: ClassVar[str] = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
+    name = "primal-dual-lsvi"
+    summary = "Algorithm 1 (Ghosh, Zhou, Shroff 2022): LSVI with bonus, soft-max policy, dual variable"
     presets: ClassVar[tuple[str, ...]] = ("theory", "paper", "practical", "simple", "cautious", "safe")
-    parameters: ClassVar[tuple[str, ...]] = (*PARAMETERS, "safe_policy", "rounding", "share")
-    sharing: ClassVar[tuple[str, ...]] = ("transitions", "all")
-    promise: ClassVar[tuple[str, str]] = ("√(d³H³T)", "√(d³H³T)")
-    source: ClassVar[str] = "paper"
+    parameters = (*PARAMETERS, "safe_policy", "rounding", "share")
+    sharing = ("transitions", "all")
+    promise = ("√(d³H³T)", "√(d³H³T)")
+    source = "paper"
 
     dimension: int  # d
     _given: dict[str, Any]  # what presets are asked with
@@ -201,13 +202,13 @@ class Algorithm1(Learner):
 class PrimalDualLSVI(Algorithm1):
     """``primal-dual-lsvi`` for one-hot features and for any φ on finitely many states."""
 
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": (
+    space = searched(
+        theory=(
             "beta_scale=1e-5:0.1:log", "lam_scale=1e-6:1:log", "alpha_scale=0.03:30:log", "eta_scale=0.03:30:log",
             "xi_scale=0.1:10:log",
         ),
-        "practical": ("beta_scale=0.1:10:log", "dual_prior_scale=0.1:2:log", "alpha_scale=0.1:10:log", "eta_scale=0.1:10:log"),
-    }  # fmt: skip
+        practical=("beta_scale=0.1:10:log", "dual_prior_scale=0.1:2:log", "alpha_scale=0.1:10:log", "eta_scale=0.1:10:log"),
+    )  # fmt: skip
     _state: PrimalDualState
 
     def _begin(self, asked: Asked) -> PrimalDualState:

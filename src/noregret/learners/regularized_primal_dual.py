@@ -42,8 +42,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +55,7 @@ from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.jit import jit
 from noregret.kernels.mirror import mirror_step, soft_value
 from noregret.kernels.steps import dual_move, start_value
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec
@@ -190,18 +189,18 @@ def regular_state(spec: Spec, rule: RegularRule, shared: bool) -> RegularState:
 class RegularizedPrimalDual(TabularLearner):
     """``regularized-primal-dual``: entropy for the policy and a square for the prices, so that single iterates converge."""
 
-    name: ClassVar[str] = "regularized-primal-dual"
-    summary: ClassVar[str] = (
+    name = "regularized-primal-dual"
+    summary = (
         "regularised primal-dual (Müller et al. 2024, truly no-regret): entropy and squared prices, the last iterate converges"
     )
-    promise: ClassVar[tuple[str, str]] = ("K^(13/14), hard", "K^(13/14), hard")
-    parameters: ClassVar[tuple[str, ...]] = ("bonus_scale", "alpha", "eta", "tau", "xi", "p", "share")
-    sharing: ClassVar[tuple[str, ...]] = ("all",)
-    source: ClassVar[str] = "memory"
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-6:1:log", "alpha_scale=1:1e5:log", "eta_scale=1:1e5:log", "tau_scale=1e-4:1:log"),
-        "practical": ("bonus_scale=1e-6:0.01:log", "alpha_scale=0.1:30:log", "eta_scale=0.01:10:log", "tau_scale=0.01:100:log"),
-    }
+    promise = ("K^(13/14), hard", "K^(13/14), hard")
+    parameters = ("bonus_scale", "alpha", "eta", "tau", "xi", "p", "share")
+    sharing = ("all",)
+    source = "memory"
+    space = searched(
+        theory=("bonus_scale=1e-6:1:log", "alpha_scale=1:1e5:log", "eta_scale=1:1e5:log", "tau_scale=1e-4:1:log"),
+        practical=("bonus_scale=1e-6:0.01:log", "alpha_scale=0.1:30:log", "eta_scale=0.01:10:log", "tau_scale=0.01:100:log"),
+    )
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> RegularState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints

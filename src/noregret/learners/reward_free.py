@@ -37,10 +37,9 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,7 +53,7 @@ from noregret.kernels.jit import jit
 from noregret.kernels.programs import Basis, Rows, mixture, solve
 from noregret.kernels.programs import basis as new_basis
 from noregret.kernels.programs import rows as new_rows
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.least_squares import REGRESSION, LeastSquaresLearner, empty_gram, empty_tables
 from noregret.learners.lsvi_ucb import theory_beta
 from noregret.learners.parts.rule import Rule
@@ -173,19 +172,17 @@ class FoundPlan:
 class RewardFree(LeastSquaresLearner):
     """``reward-free``: exploration by the bonus alone, then one plan on the data, and for any other constraint another."""
 
-    name: ClassVar[str] = "reward-free"
-    summary: ClassVar[str] = (
-        "reward-free (Miryoosefi & Jin 2022): explore by bonus alone, then plan for any constraint; commits"
+    name = "reward-free"
+    summary = "reward-free (Miryoosefi & Jin 2022): explore by bonus alone, then plan for any constraint; commits"
+    promise = ("T^(2/3)", "T^(2/3)")
+    parameters = (*REGRESSION, "explore", "explorer", "planner", "rounds", "eta", "xi")
+    sharing = ("all",)
+    source = "memory"
+    explorer = "bonus"
+    space = searched(
+        theory=("explore_scale=0.001:1:log", "bonus_scale=1e-4:1:log"),
+        practical=("explore_scale=0.1:10:log", "beta_scale=0.03:30:log"),
     )
-    promise: ClassVar[tuple[str, str]] = ("T^(2/3)", "T^(2/3)")
-    parameters: ClassVar[tuple[str, ...]] = (*REGRESSION, "explore", "explorer", "planner", "rounds", "eta", "xi")
-    sharing: ClassVar[tuple[str, ...]] = ("all",)
-    source: ClassVar[str] = "memory"
-    explorer: ClassVar[str] = "bonus"
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("explore_scale=0.001:1:log", "bonus_scale=1e-4:1:log"),
-        "practical": ("explore_scale=0.1:10:log", "beta_scale=0.03:30:log"),
-    }
 
     def _start(self, choices: Choices) -> RewardFreeState:
         spec, H, K, m = self.spec, self.spec.horizon, self.episodes, self.spec.n_constraints
@@ -265,10 +262,10 @@ class RewardFree(LeastSquaresLearner):
 class ExploreThenCommit(RewardFree):
     """``explore-then-commit``: a uniform policy at first, then one plan on its data."""
 
-    name: ClassVar[str] = "explore-then-commit"
-    summary: ClassVar[str] = "explore-then-commit: uniform actions at first, then the plan of reward-free on these data"
-    promise: ClassVar[tuple[str, str]] = ("-", "-")
-    explorer: ClassVar[str] = "uniform"
+    name = "explore-then-commit"
+    summary = "explore-then-commit: uniform actions at first, then the plan of reward-free on these data"
+    promise = ("-", "-")
+    explorer = "uniform"
 
 
 def order(spec: Spec, d: int, K: int, p: float) -> tuple[float, float, str]:

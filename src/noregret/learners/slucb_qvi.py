@@ -31,9 +31,8 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +42,7 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.flat import row
 from noregret.kernels.gram.base import Tables, estimate, learn
 from noregret.kernels.jit import jit
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.least_squares import REGRESSION, LeastSquaresLearner
 from noregret.learners.lsvi_ucb import PRACTICAL_BETA, theory_beta
 from noregret.learners.parts.rule import Rule
@@ -191,18 +190,18 @@ def theory_beta_cost(d: int, T: float, lam: float, p: float) -> float:
 class SLUCBQVI(LeastSquaresLearner):
     """``slucb-qvi``: LSVI-UCB within what is surely safe, where the expected cost of every step is limited."""
 
-    name: ClassVar[str] = "slucb-qvi"
-    summary: ClassVar[str] = "SLUCB-QVI (Amani et al. 2021, its form that draws actions): the cost of every step is limited"
-    parameters: ClassVar[tuple[str, ...]] = (*REGRESSION, "cost_beta", "cost_cap", "optimism")
-    sharing: ClassVar[tuple[str, ...]] = ("all",)
-    several: ClassVar[bool] = False
-    stepwise: ClassVar[bool] = True
-    promise: ClassVar[tuple[str, str]] = ("κ√(d³H³T)", "0 (every step)")
-    source: ClassVar[str] = "memory"
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {  # β_c is not searched: safety is not for sale
-        "theory": ("bonus_scale=1e-6:1:log", "optimism_scale=1e-4:1:log"),
-        "practical": ("bonus_scale=0.01:10:log", "lam_scale=0.01:10:log", "optimism=0.0,0.1,1.0"),
-    }
+    name = "slucb-qvi"
+    summary = "SLUCB-QVI (Amani et al. 2021, its form that draws actions): the cost of every step is limited"
+    parameters = (*REGRESSION, "cost_beta", "cost_cap", "optimism")
+    sharing = ("all",)
+    several = False
+    stepwise = True
+    promise = ("κ√(d³H³T)", "0 (every step)")
+    source = "memory"
+    space = searched(  # β_c is not searched: safety is not for sale
+        theory=("bonus_scale=1e-6:1:log", "optimism_scale=1e-4:1:log"),
+        practical=("bonus_scale=0.01:10:log", "lam_scale=0.01:10:log", "optimism=0.0,0.1,1.0"),
+    )
 
     def _start(self, choices: Choices) -> SLUCBState:
         H, K, step = self.spec.horizon, self.episodes, self.spec.step

@@ -39,8 +39,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +48,7 @@ from noregret.kernels.dispatch import register as register_kernels
 from noregret.kernels.gram.base import States, everyone
 from noregret.kernels.softmax import soft_max
 from noregret.kernels.steps import dual_move, total
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.registry import register
 from noregret.learners.tabular import TabularLearner, steps_left, tables
 from noregret.problems.base import Array, Spec
@@ -138,16 +137,16 @@ def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
 class TripleQ(TabularLearner):
     """``triple-q``: optimistic Q-learning of reward and utility, greedy on their sum weighted by a virtual queue."""
 
-    name: ClassVar[str] = "triple-q"
-    summary: ClassVar[str] = "Triple-Q (Wei, Liu, Ying 2022): two Q tables and a virtual queue, model-free"
-    promise: ClassVar[tuple[str, str]] = ("H^3.2·T^0.8·√(SA)", "0")
-    source: ClassVar[str] = "memory"
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "triple-q"
+    summary = "Triple-Q (Wei, Liu, Ying 2022): two Q tables and a virtual queue, model-free"
+    promise = ("H^3.2·T^0.8·√(SA)", "0")
+    source = "memory"
+    parameters = (
         "bonus_scale", "chi", "eta", "eps", "frame", "bump", "cap", "forget", "dual_estimate", "share",
     )  # fmt: skip
-    several: ClassVar[bool] = False
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": (
+    several = False
+    space = searched(
+        theory=(
             "bonus_scale=1e-7:1:log",
             "chi_scale=0.1:10:log",
             "eta_scale=0.01:100:log",
@@ -155,7 +154,7 @@ class TripleQ(TabularLearner):
             "frame_scale=0.03:3:log",
             "bump_scale=0.01:100:log",
         ),
-        "practical": (
+        practical=(
             "bonus_scale=1e-7:1e-2:log",
             "chi_scale=0.1:10:log",
             "eta_scale=0.01:100:log",
@@ -165,7 +164,7 @@ class TripleQ(TabularLearner):
             "forget=true,false",
             "dual_estimate=optimistic,observed",
         ),
-    }
+    )
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> TripleQState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints

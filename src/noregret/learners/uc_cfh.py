@@ -24,12 +24,11 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.planning import SMALLER, PlanningLearner
 from noregret.learners.registry import register
 from noregret.problems.base import Spec
@@ -39,16 +38,16 @@ from noregret.problems.base import Spec
 class UCCFH(PlanningLearner):
     """``uc-cfh``: the extended program with the smaller of two intervals, at doublings."""
 
-    name: ClassVar[str] = "uc-cfh"
-    summary: ClassVar[str] = "UC-CFH (Kalagarla, Jain, Nuzzo 2021): optimum of the best plausible CMDP, planned at doublings"
-    promise: ClassVar[tuple[str, str]] = ("SAC²H²/ε² episodes (PAC)", "SAC²H²/ε² episodes (PAC)")
-    source: ClassVar[str] = "memory"
-    boxed: ClassVar[bool] = True
-    replans: ClassVar[tuple[str, str]] = ("doubling", "doubling")
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-5:1:log",),
-        "practical": ("bonus_scale=1e-5:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
-    }
+    name = "uc-cfh"
+    summary = "UC-CFH (Kalagarla, Jain, Nuzzo 2021): optimum of the best plausible CMDP, planned at doublings"
+    promise = ("SAC²H²/ε² episodes (PAC)", "SAC²H²/ε² episodes (PAC)")
+    source = "memory"
+    boxed = True
+    replans = ("doubling", "doubling")
+    space = searched(
+        theory=("bonus_scale=1e-5:1:log",),
+        practical=("bonus_scale=1e-5:1:log", "replan=doubling,squares", "tries=1:30:log:int"),
+    )
 
     def _rule(self, spec: Spec, K: int, choices: Choices) -> dict[str, Any]:
         S, plans = spec.n_states, spec.available.size * math.log2(2 * K)

@@ -26,12 +26,10 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 
-from noregret.learners.choices import Choices
+from noregret.learners.choices import Choices, searched
 from noregret.learners.registry import register
 from noregret.learners.regularized_primal_dual import ITERATED, RegularRule, RegularState, regular_state
 from noregret.learners.tabular import TabularLearner
@@ -42,21 +40,21 @@ from noregret.problems.base import Spec
 class UOptRPGPD(TabularLearner):
     """``uopt-rpgpd``: regularised primal-dual whose steps and regularisation fade, for any number of episodes."""
 
-    name: ClassVar[str] = "uopt-rpgpd"
-    summary: ClassVar[str] = "UOpt-RPGPD (Kitamura et al. 2024): regularised primal-dual with fading steps, uniform-PAC bonus"
-    promise: ClassVar[tuple[str, str]] = ("K^(6/7), hard", "K^(6/7), hard")
-    parameters: ClassVar[tuple[str, ...]] = (
+    name = "uopt-rpgpd"
+    summary = "UOpt-RPGPD (Kitamura et al. 2024): regularised primal-dual with fading steps, uniform-PAC bonus"
+    promise = ("K^(6/7), hard", "K^(6/7), hard")
+    parameters = (
         "bonus_scale", "alpha", "eta", "tau", "step_power", "tau_power", "xi", "p", "share",
     )  # fmt: skip
-    sharing: ClassVar[tuple[str, ...]] = ("all",)
-    source: ClassVar[str] = "code"
-    space: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "theory": ("bonus_scale=1e-6:1:log", "alpha_scale=0.01:30:log", "eta_scale=0.01:30:log", "tau_scale=1e-4:1:log"),
-        "practical": (
+    sharing = ("all",)
+    source = "code"
+    space = searched(
+        theory=("bonus_scale=1e-6:1:log", "alpha_scale=0.01:30:log", "eta_scale=0.01:30:log", "tau_scale=1e-4:1:log"),
+        practical=(
             "bonus_scale=1e-6:0.1:log", "alpha_scale=0.03:30:log", "eta_scale=0.03:30:log", "tau_scale=0.01:10:log",
             "step_power=0:0.7", "tau_power=0.2:0.8",
         ),
-    }  # fmt: skip
+    )  # fmt: skip
 
     def _start(self, spec: Spec, K: int, choices: Choices) -> RegularState:
         H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
