@@ -15,7 +15,6 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +96,11 @@ def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = N
 def fill(template: str, **entries: Any) -> str:
     """A page of HTML from a template of this folder, in the style of all pages; texts are escaped."""
     jinja2 = library("jinja2", "the page", "report")
-    home = files("noregret.report")
-    text, style = (home.joinpath(name).read_text(encoding="utf-8") for name in (template, "style.css"))
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made: str = environment.from_string(text).render(style=style, **entries)
-    return made
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("noregret", "report"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    return str(environment.get_template(template).render(**entries)).removesuffix("\n")
 
 
 def write(path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]], title: str | None = None) -> Path:
