@@ -145,24 +145,16 @@ def _make(asked: dict[str, Any]) -> Agent:
     """The agent that was asked for, before it learns."""
     from noregret.agent import Agent
     from noregret.gym.environments import as_environment, named_features
+    from noregret.gym.expressions import together
 
     world = as_environment(asked["env"])
     chosen = named_features(asked["features"], world, asked["actions"])
-    words = _words(asked)
-    return Agent(
-        world, asked["learner"], features=chosen, threshold=asked["threshold"], limit=asked["limit"], horizon=asked["horizon"],
-        seed=asked["seed"], reward_range=asked["reward_range"], utility_range=asked["value_range"], actions=asked["actions"],
-        utility=words, constraint_names=_names(asked), overrun=None if asked["horizon"] is None else "cut",
-        **asked["settings"],
-    )  # fmt: skip
-
-
-def _words(asked: dict[str, Any]) -> Any:
-    """The expressions as a function, or None."""
-    from noregret.gym.expressions import together
-
     texts = asked["cost"] or asked["utility"]
-    return together(texts) if texts else None
+    same = {name: asked[name] for name in ("learner", "threshold", "limit", "horizon", "seed", "reward_range", "actions")}
+    return Agent(
+        world, **same, features=chosen, utility=together(texts) if texts else None, utility_range=asked["value_range"],
+        constraint_names=_names(asked), overrun=None if asked["horizon"] is None else "cut", **asked["settings"],
+    )  # fmt: skip
 
 
 def _names(asked: dict[str, Any]) -> list[str]:

@@ -15,18 +15,8 @@ from noregret._system.progress import Progress
 from noregret.errors import InputError, NoRegretError, shown
 from noregret.experiments.compare import Grid, run_grid
 from noregret.experiments.compare.settings import STOPPED, Entry
+from noregret.experiments.leaderboard import settings
 from noregret.experiments.leaderboard.pilots import Pilots
-from noregret.experiments.leaderboard.settings import (
-    EPISODES,
-    MOST,
-    TRIALS,
-    entries,
-    left_out,
-    line,
-    problem_names,
-    remarks,
-    row,
-)
 from noregret.report.leaderboard import Leaderboard, Protocol
 from noregret.results import Comparison, Outcome
 from noregret.runs import How
@@ -39,11 +29,11 @@ def leaderboard(
     problems: Sequence[Any] | None = None,
     learners: Sequence[str | Entry] | None = None,
     *,
-    episodes: int = EPISODES,
-    trials: int = TRIALS,
+    episodes: int = settings.EPISODES,
+    trials: int = settings.TRIALS,
     seed: int = 0,
     preset: str = "practical",
-    most: float = MOST,
+    most: float = settings.MOST,
     out: str | Path | None = None,
     fresh: bool = False,
     backend: str = "threads",
@@ -104,13 +94,15 @@ class Contest:
 
     def __init__(
         self, problems: Sequence[Any] | None, given: Sequence[Entry] | None, episodes: int, trials: int, seed: int, preset: str,
-        most: float = MOST,
+        most: float = settings.MOST,
     ) -> None:  # fmt: skip
-        self.entries = list(entries() if given is None else given)
+        self.entries = list(settings.entries() if given is None else given)
         if isinstance(most, bool) or not isinstance(most, int | float) or not 0.0 <= most <= LARGEST:
             raise InputError(f"most is {shown(most)}; expected a number of seconds, at least 0")
         self.everything, self.most = problems is None, float(most)
-        self.grid = Grid(problem_names() if problems is None else problems, self.entries, episodes, trials, seed, preset)
+        self.grid = Grid(
+            settings.problem_names() if problems is None else problems, self.entries, episodes, trials, seed, preset
+        )
         self.protocol = (episodes, trials, seed, preset, self.most)
         self.pilots = Pilots(None)
 
@@ -145,14 +137,14 @@ class Contest:
     def board(self, played: Comparison) -> Leaderboard:
         """The leaderboard of what was played."""
         cells = {(cell.problem, cell.entry.label): cell for cell in self.grid.cells}
-        lines = {place: line(cell.problem, cell.entry, *self.protocol[:4]) for place, cell in cells.items()}
+        lines = {place: settings.line(cell.problem, cell.entry, *self.protocol[:4]) for place, cell in cells.items()}
         seconds = {place: self.pilots.known(cell.keys[0]) for place, cell in cells.items()}
         where = provenance()
         machine = {name: where["machine"][name] for name in ("cpu", "cores", "system")}
-        told = remarks(self.protocol[3], [entry.name for entry in self.entries])
-        told += left_out() if self.everything else []
+        told = settings.remarks(self.protocol[3], [entry.name for entry in self.entries])
+        told += settings.left_out() if self.everything else []
         protocol = Protocol(*self.protocol, {k: str(v) for k, v in where["versions"].items()}, machine, told)
-        return Leaderboard.of(protocol, [row(entry) for entry in self.entries], played, lines, seconds)
+        return Leaderboard.of(protocol, [settings.row(entry) for entry in self.entries], played, lines, seconds)
 
 
 __all__ = ["STOPPED", "Contest", "leaderboard"]
