@@ -3,10 +3,11 @@
     git worktree add /tmp/old 490dbe1                      # the last commit of version 0.1
     python benchmarks/paired.py /tmp/old [--processes 7] [--rounds 10] [--only one-hot table dense start compile]
 
-Each tree is measured in processes of its own, with the benchmarks' own way to make a trial there. A process of one tree and one of
-the other take turns, a fraction of a second each, and times are CPU times. The same code runs some 4% faster or slower from process to
-process, by where its arrays and its code come to lie. So there are several processes for a line, and of each one's least time
-the median is taken. The second ratio is that of the least times of all. A ratio above 1 means that this tree is slower.
+Each tree is measured in processes of its own, with the benchmarks' own way to make a trial there. A process of one tree and
+one of the other take turns, a fraction of a second each, and times are CPU times. The same code runs some 4% faster or slower
+from process to process, by where its arrays and its code come to lie. So there are several processes for a line, and of each
+one's least time the median is taken. The second ratio is that of the least times of all. A ratio above 1 means that this tree
+is slower.
 """
 
 from __future__ import annotations
