@@ -13,13 +13,13 @@ from importlib import import_module
 from typing import Any
 
 import numba
-from numba import types
 
 llvm: Any = import_module("llvmlite.binding")
 codegen: Any = import_module("numba.core.codegen")
 compiler: Any = import_module("numba.core.compiler")
 environment: Any = import_module("numba.core.environment")
 machinery: Any = import_module("numba.core.compiler_machinery")
+types: Any = import_module("numba.core.types")
 typed_passes: Any = import_module("numba.core.typed_passes")
 
 
