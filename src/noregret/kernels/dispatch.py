@@ -56,7 +56,8 @@ def _call_update(state: Any, states: Any, actions: Any, observed: Any) -> None:
     update(state, states, actions, observed)
 
 
-_own_plan, _own_update = jit(_call_plan), jit(_call_update)
+#: Compiled as the loop is, so that in one process the loop and these share the bodies.
+_own_plan, _own_update = jit(_call_plan, references=False), jit(_call_update, references=False)
 
 
 def run_plan(state: Any) -> None:

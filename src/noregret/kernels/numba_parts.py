@@ -19,6 +19,7 @@ codegen: Any = import_module("numba.core.codegen")
 compiler: Any = import_module("numba.core.compiler")
 environment: Any = import_module("numba.core.environment")
 machinery: Any = import_module("numba.core.compiler_machinery")
+types: Any = import_module("numba.core.types")
 typed_passes: Any = import_module("numba.core.typed_passes")
 
 
@@ -76,7 +77,13 @@ def _entry() -> Any:
 def part_of(whole: Any) -> Any:
     """The part that other compiled functions call where they name ``whole``, a function compiled by ``numba.njit``."""
     part: Any = numba.jit(pipeline_class=PartCompiler, **whole.targetoptions)(whole.py_func)
-    whole.get_call_template, whole.get_overload = part.get_call_template, part.get_overload
+    template = part.get_call_template
+
+    def of_any(given: Any, named: Any) -> Any:
+        """One part for all numbers: a constant at one call is no reason to compile the part once more."""
+        return template(tuple(map(types.unliteral, given)), {name: types.unliteral(kind) for name, kind in named.items()})
+
+    whole.get_call_template, whole.get_overload = of_any, part.get_overload
     add = whole.add_overload
 
     def added(code: Any) -> None:

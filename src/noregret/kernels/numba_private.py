@@ -11,11 +11,14 @@ that could point to other code, and of two processes that write the same file ei
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import pickle
+import threading
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -74,10 +77,42 @@ def keep(compiled: Any, folder: OwnFolder | None, references: bool) -> None:
         return
     part = import_module("noregret.kernels.numba_parts").part_of(compiled)
     for one, kind in ((compiled, _Kept), (part, _KeptPart)):
-        if not references:
-            one.compile = _explained(one)
+        one.compile = _uncollected(one.compile if references else _explained(one))
         if folder is not None and _is_ours(one.py_func):
             one._cache = kind(one.py_func, folder, references)
+
+
+_collection = threading.Lock()
+_compiling = 0
+_collected = False
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Pause Python's search for cycles of garbage in all threads; it goes on when the last of those who paused it is done."""
+    global _compiling, _collected
+    with _collection:
+        if _compiling == 0:
+            _collected = gc.isenabled()
+            gc.disable()
+        _compiling += 1
+    try:
+        yield
+    finally:
+        with _collection:
+            _compiling -= 1
+            if _compiling == 0 and _collected:
+                gc.enable()
+
+
+def _uncollected(compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``compile`` without a search for garbage: nearly all that Numba makes is alive to the end, and is looked at in vain."""
+
+    def paused(signature: Any) -> Any:
+        with uncollected():
+            return compile(signature)
+
+    return paused
 
 
 def _explained(compiled: Any) -> Callable[[Any], Any]:

@@ -65,7 +65,7 @@ def mix(safety: Any, target: Any, policy: Any) -> None:
                 policy[h, s, a] = (1.0 - share) * safe[h, s, a] + share * target[h, s, a]
 
 
-@jit
+@partial(jit, references=False)
 def pessimistic_values(gram: Any, safety: Any, target: Any, rule: Any, share: float) -> None:
     """V_j of a mixture for the last m objectives, with bonus β_j times the spread of its own next values."""
     safe, Q, V, bonus, first = safety.policy, safety.Q, safety.V, safety.bonus, 1 + len(rule.b)

@@ -135,7 +135,7 @@ def run_backward(gram: Any, tables: Any, rule: Any, Y: Any, alpha: float) -> Non
     backward(gram, tables, rule, Y, alpha)
 
 
-@jit
+@partial(jit, references=False)
 def turn(state: Any) -> None:
     """Before episode 2^i: restart, estimate γ, as asked (:mod:`noregret.learners.parts.epochs`)."""
     one, rule = state.epochs, state.rule
