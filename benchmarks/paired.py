@@ -83,16 +83,19 @@ def _dense(what: str, d: int = 50, k: int = 300) -> Callable[[], float]:
     kept = [array.copy() for array in (gram.q, gram.pendings, gram.stale)]
 
     def plan() -> float:
-        for array, value in zip((gram.q, gram.pendings, gram.stale), kept, strict=True):
-            array[:] = value
-        learner._state.counters[2] = 0
-        begin = time.thread_time()
-        learner._ensure_planned()
-        return time.thread_time() - begin
+        total = 0.0
+        for _ in range(50):
+            for array, value in zip((gram.q, gram.pendings, gram.stale), kept, strict=True):
+                array[:] = value
+            learner._state.counters[2] = 0
+            begin = time.thread_time()
+            learner._ensure_planned()
+            total += time.thread_time() - begin
+        return total
 
     def observe() -> float:
         total = 0.0
-        for _ in range(5):
+        for _ in range(20):
             learner._ensure_planned()
             given = episode()
             begin = time.thread_time()
