@@ -146,6 +146,8 @@ def test_a_preset_stays_unless_something_is_clearly_better_and_does_no_harm() ->
     assert found.winner is second and found.entry == {"a": 2}
     second.losses = {x: 0.01, y: 0.8}  # it gains much and fails somewhere
     assert found.winner is first
+    second.losses, found.form = {x: 0.01, y: 0.01}, Form("primal-dual-lsvi", "practical")
+    assert found.winner is first  # its numbers are kept
 
 
 def test_every_learner_with_a_space_is_searched_in_the_forms_it_declares() -> None:

@@ -39,7 +39,8 @@ _DAYS_KEPT = 30
 def source_hash() -> str:
     """A hash of the sources that compiled blocks are made of, and of what compiles them."""
     checked = bool(getattr(numba.config, "BOUNDSCHECK", False))  # compiled in, and not part of Numba's own key
-    versions = f"{sys.version}|{numba.__version__}|{version('llvmlite')}|{np.__version__}|{checked}"
+    level = int(getattr(numba.config, "OPT", 3))  # nor is this
+    versions = f"{sys.version}|{numba.__version__}|{version('llvmlite')}|{np.__version__}|{checked}|{level}"
     digest = hashlib.sha256(versions.encode())
     for path in sorted(
         [*(_PACKAGE / "kernels").rglob("*.py"), *(_PACKAGE / "learners").rglob("*.py"), _PACKAGE / "runs" / "loop.py"]

@@ -15,7 +15,7 @@ import numpy as np
 from noregret._system.files import make_folder, write_whole
 from noregret.errors import FileError
 from noregret.experiments.tune_all.search import Found, score
-from noregret.experiments.tune_all.settings import BUDGET, EXPLORE, HARM, HELD_OUT, LEAST, MARGIN, RUNGS, SHARES
+from noregret.experiments.tune_all.settings import BUDGET, EXPLORE, HARM, HELD_OUT, KEPT, LEAST, MARGIN, RUNGS, SHARES
 
 #: The files, in the order in which they are written; the winners last, as they say that all is there.
 CONFIGURATIONS, HELD, PROTOCOL, TABLE, WINNERS = "configurations.csv", "held-out.csv", "protocol.json", "table.md", "tuned.json"
@@ -52,6 +52,7 @@ def protocol(budget: int, seed: int) -> dict[str, Any]:
     """The protocol as data."""
     return {
         "budget": budget, "seed": seed, "explore": EXPLORE, "shares": SHARES, "margin": MARGIN, "harm": HARM, "least": LEAST,
+        "kept": KEPT,
         "rungs": [[test._asdict() for test in tests] for tests in RUNGS], "held_out": [test._asdict() for test in HELD_OUT],
         "score": "geometric mean over tests of the mean over seeds of (hard regret + worst hard violation) / "
         "(episodes x the uniform policy's loss)",
@@ -93,6 +94,7 @@ def markdown(folder: Path) -> str:
     for learner, preset in dict.fromkeys((row["learner"], row["preset"]) for row in trials):
         own = [row for row in trials if (row["learner"], row["preset"]) == (learner, preset)]
         begin = float(own[0]["score"])
+        best = min((int(row["rungs"]) * -1, float(row["score"])) for row in own)[1]
         (winner,) = (row for row in own if row["winner"])
         runs = [row for row in held if (row["learner"], row["preset"]) == (learner, preset)]
         tests = dict.fromkeys((row["problem"], row["episodes"]) for row in runs)
@@ -102,6 +104,7 @@ def markdown(folder: Path) -> str:
         ]
         after = float(winner["score"])
         won = winner["configuration"].replace("; ", ", ") if winner is not own[0] else "stays"
+        won = f"kept; the best had {best:.4f}" if f"{learner}-{preset}" in KEPT else won
         lines.append(f"| {learner} | {preset} | {len(own)} | {begin:.4f} | {after:.4f} | {out[0]:.4f} | {out[1]:.4f} | {won} |")
     return "\n".join(lines) + "\n"
 

@@ -26,7 +26,7 @@ from scipy.stats import qmc
 from noregret import learners, oracle
 from noregret._system.checks import each_once
 from noregret.errors import FileError, InputError, shown
-from noregret.experiments.tune_all.settings import EXPLORE, HARM, LEAST, MARGIN, MOVES, NEAR, RUNGS, SHARES, STEP, Test
+from noregret.experiments.tune_all.settings import EXPLORE, HARM, KEPT, LEAST, MARGIN, MOVES, NEAR, RUNGS, SHARES, STEP, Test
 from noregret.learners import tuned
 from noregret.runs import How, play
 from noregret.runs.keys import make_key
@@ -286,9 +286,9 @@ class Found:
 
     @property
     def winner(self) -> Trial:
-        """The best that does no harm, or what the preset begins with where that is hardly worse."""
+        """The best that does no harm, or what the preset begins with where that is hardly worse, or is kept."""
         own = self.begin
-        for trial in self.finalists:
+        for trial in self.finalists if self.form.name not in KEPT else ():
             harmless = all(loss <= HARM * own.losses[test] for test, loss in trial.losses.items())
             if harmless and trial.score < (1.0 - MARGIN) * own.score:
                 return trial

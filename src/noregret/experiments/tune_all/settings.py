@@ -70,3 +70,9 @@ MARGIN, HARM = 0.05, 2.0
 
 #: A loss counts as at least this share of the uniform policy's.
 LEAST = 1e-4
+
+#: Forms that are searched like the others but keep their numbers, and why.
+KEPT = {
+    "primal-dual-lsvi-practical": "stored runs of version 0.1 go on with these numbers, and they are held to results on larger "
+    "worlds (docs/practical.md), where the winner is better and worse",
+}
