@@ -250,9 +250,10 @@ def test_opse_is_the_literal_one(kind: str, seed: int) -> None:
 def test_opse_plays_the_safe_policy_while_uncertain_and_then_no_more() -> None:
     p = nr.problems.load("job-scheduling")
     safe = nr.oracle.safest(p)
-    quick = start(p, "opse-lcmdp", 2000, safe_policy="safest")  # shares transitions, as declared
+    wary = {"bonus_scale": 0.3, "C_g_scale": 1.0, "kappa_scale": 1.0, "max_price_scale": 1.0}  # as before the search
+    quick = start(p, "opse-lcmdp", 2000, safe_policy="safest", **wary)  # shares transitions, as declared
     quick.advance(2000)
-    trial = start(p, "opse-lcmdp", 2000, safe_policy="safest", share="nothing")
+    trial = start(p, "opse-lcmdp", 2000, safe_policy="safest", share="nothing", **wary)
     for _ in range(10):
         trial.advance(1)
         np.testing.assert_array_equal(trial.learner._state.policy, safe)
