@@ -19,7 +19,7 @@ import noregret as nr
 from noregret.metrics import slope
 from noregret.results import record_grid
 from noregret.runs import Ask
-from noregret.runs.prepare import prepared
+from noregret.runs.start import start
 
 MERGE_TOL = 0.02
 CELLS = {1: 500, 2: 48}
@@ -28,7 +28,7 @@ CELLS = {1: 500, 2: 48}
 def play(name: str, K: int, every: int, seed: int = 0, **options):
     cells = CELLS[nr.problems.load(name).state_dimension]
     key = Ask(name, "primal-dual-lsvi", K, seed=seed, record_every=every, params=options | {"cells": cells}).keys()[0]
-    trial = prepared(key).start(key)
+    trial = start(key)
     seconds = []
     while trial.k < K:
         trial.advance(every)

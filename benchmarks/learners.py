@@ -17,30 +17,28 @@ from typing import Any
 import numpy as np
 
 import noregret as nr
-from noregret.kernels.dispatch import run_plan
-from noregret.learners.planning import WANTED, PlanningLearner
+from noregret.kernels.compiler.dispatch import run_plan
+from noregret.learners.programs.planning import WANTED, PlanningLearner
 from noregret.runs import Ask
-from noregret.runs.prepare import prepared
+from noregret.runs.choose import given_safest
+from noregret.runs.start import start
 
 TARGET = 40.0
 SLOWER = {"lsvi-bisection": 200.0, "opse-lcmdp": 200.0, "opdop, kernel form": 400.0, "ucrl-opt-lp, always": 400.0}
-SAFE = {"safe_policy": "safest"}
 PROBLEMS = ("job-scheduling", "streaming", "random:S=20,A=4,H=10")
 
 
 def main(turns: int, episodes: int) -> int:
     """Print the table; the number of learners that miss their target."""
-    made: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in nr.learners.names()}
-    made |= {name: (name, SAFE) for name in made if "safe_policy" in nr.learners.get(name).told}
+    made: dict[str, tuple[str, dict[str, Any]]] = {name: (name, given_safest(name)) for name in nr.learners.names()}
     made["ucrl-opt-lp, always"] = ("ucrl-opt-lp", {"replan": "always"})
     made["primal-dual-lsvi, greedy"] = ("primal-dual-lsvi", {"alpha": float("inf")})
     made["primal-dual-lsvi, rounded"] = ("primal-dual-lsvi", {"rounding": 0.1})
-    made["opdop, kernel form"] = ("opdop", {"form": "kernel"})
     trials, least = {}, {}
     for label, (name, params) in made.items():
         total = episodes * (turns + 1)
         key = Ask("job-scheduling", name, total, record_every=total, params=params).keys()[0]
-        trials[label] = prepared(key).start(key)
+        trials[label] = start(key)
         trials[label].advance(episodes)  # compiles, and fills the tables
         least[label] = float("inf")
     for _ in range(turns):
@@ -64,9 +62,9 @@ def plans(turns: int, episodes: int) -> None:
     for name in names:
         row = []
         for problem in PROBLEMS:
-            params = SAFE if "safe_policy" in nr.learners.get(name).told else {}
+            params = given_safest(name)
             key = Ask(problem, name, episodes, record_every=episodes, params=params).keys()[0]
-            trial = prepared(key).start(key)
+            trial = start(key)
             trial.advance(episodes)
             state, least = trial.learner._state, np.inf
             for _ in range(turns + 1):
@@ -87,7 +85,7 @@ def highs(name: str, episodes: int) -> str:
     from tests.reference.planning import Program
 
     key = Ask(name, "ucrl-opt-lp", episodes, record_every=episodes, params={"replan": "always"}).keys()[0]
-    trial = prepared(key).start(key)
+    trial = start(key)
     trial.advance(episodes)
     trial.learner.plan()
     state, rows = trial.learner._state, trial.learner._state.rows

@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ def _dense(what: str, d: int = 50, k: int = 300) -> Callable[[], float]:
 
     features, continuous = import_module("noregret.features"), import_module("noregret.problems.continuous")
     spec = continuous.ContinuousSpec(10, [4.0], features.Joint(lambda x: x, n_actions=4, bound=1.0, dimension=d))
-    make = import_module("noregret.learners.continuous").DensePrimalDualLSVI
+    folder = "lsvi." if find_spec("noregret.learners.lsvi") else ""  # older trees have no families
+    make = import_module(f"noregret.learners.{folder}continuous").DensePrimalDualLSVI
     learner = make(spec, episodes=3000, preset="paper", **DENSE)
     rng = np.random.default_rng(d)
 

@@ -23,7 +23,7 @@ import numpy as np
 import noregret as nr
 from dense_yardstick import dense_run
 from noregret import learners
-from noregret.kernels import world as worlds
+from noregret.kernels.worlds import world as worlds
 from noregret.problems.base import TabularCMDP
 from noregret.runs.streams import streams
 from noregret.runs.trial import TableTrial

@@ -22,10 +22,13 @@ import noregret as nr
 from noregret._system.blas import pin_one_thread
 from noregret._system.cores import available_cores
 from noregret.report import page
+from noregret.runs import execute
 from noregret.runs.backends.job import Context
 from noregret.runs.execute import CHECKPOINT_SECONDS
-from noregret.runs.prepare import prepare as world
+from noregret.runs.keys import make_key
 from noregret.runs.schedule import schedule as sweep
+from noregret.runs.start import start
+from noregret.runs.trial import Trial
 from noregret.store import RunKey, Store
 
 PROBLEM, LEARNER = "job-scheduling", "primal-dual-lsvi"
@@ -41,8 +44,8 @@ def clock(call: Callable[[], object]) -> tuple[float, float]:
 def overhead(folder: Path, turns: int, episodes: int) -> dict[str, tuple[float, float]]:
     """Shares of CPU and of wall time that the store adds to ten trials side by side."""
     problem, cores = nr.problems.load(PROBLEM), available_cores()
-    keys = [RunKey(PROBLEM, LEARNER, episodes, trial=i) for i in range(10)]
-    world(PROBLEM).start(keys[0]).advance(10)
+    keys = [make_key(PROBLEM, LEARNER, episodes, trial=i) for i in range(10)]
+    start(keys[0]).advance(10)
     seen: dict[str, list[tuple[float, float]]] = {"bare": [], "stored": [], "often": []}
     for turn in range(turns):
         for name, times in seen.items():
@@ -59,14 +62,12 @@ def overhead(folder: Path, turns: int, episodes: int) -> dict[str, tuple[float, 
 
 def kernels(folder: Path, runs: int, episodes: int) -> tuple[float, float, float]:
     """Kernel seconds over wall time times cores, over CPU seconds, and how much of the cores was ours."""
-    keys = [RunKey(PROBLEM, LEARNER, episodes, trial=i) for i in range(runs)]
+    keys = [make_key(PROBLEM, LEARNER, episodes, trial=i) for i in range(runs)]
     cores = available_cores()
     wall, cpu = time.perf_counter(), time.process_time()
     busy = [0.0]
-    home = world(PROBLEM)
-    start = home.start
 
-    def counted(key: RunKey):  # type: ignore[no-untyped-def]
+    def counted(key: RunKey) -> Trial:
         trial = start(key)
         advance = trial.advance
 
@@ -78,10 +79,10 @@ def kernels(folder: Path, runs: int, episodes: int) -> tuple[float, float, float
         trial.advance = timed  # type: ignore[method-assign]
         return trial
 
-    home.start = counted
+    execute.start = counted
     summary = sweep(keys, Context(Store(folder / "sweep"), cores))
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    home.start = start  # type: ignore[method-assign]
+    execute.start = start
     assert summary.done == runs
     return summary.kernel_seconds / (wall * cores), busy[0] / cpu, cpu / (wall * cores)
 
@@ -89,7 +90,7 @@ def kernels(folder: Path, runs: int, episodes: int) -> tuple[float, float, float
 def report(folder: Path, runs: int) -> tuple[float, float | None, float]:
     """Seconds to make a report and to open it, and its megabytes."""
     keys = [
-        RunKey(problem, LEARNER, 2000, trial=trial, record_every=10, preset="simple", params={"beta": 0.05 * (1 + beta)})
+        make_key(problem, LEARNER, 2000, trial=trial, record_every=10, preset="paper", params={"beta": 0.05 * (1 + beta)})
         for problem in (PROBLEM, "random:S=4,A=2,H=3")
         for beta in range(runs // 20)
         for trial in range(10)

@@ -1,5 +1,6 @@
-"""The environments of `real_worlds.py`: Gymnasium's own, raw rewards, each with a cost, a limit and a number of episodes.
+"""The environments of `real_worlds.py`, each with a cost, a limit and episodes: Gymnasium's own, two of MO-Gymnasium.
 
+Choices behind soft-cells were made on all of them; none is kept for the end.
 Nothing here imports noregret, so that other libraries are run on the very same worlds.
 """
 
@@ -56,6 +57,16 @@ def illegal(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
     return float(r <= -10.0)
 
 
+def bust(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
+    """1 for a hand above 21."""
+    return float(y[0] > 21)
+
+
+def step(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
+    """1 for every step: time."""
+    return 1.0
+
+
 #: The same world under the name that the installed Gymnasium has for it.
 TAXI = "Taxi-v4" if "Taxi-v4" in gym.registry else "Taxi-v3"
 
@@ -69,13 +80,36 @@ WORLDS = {
     "frozen-lake": World("FrozenLake8x8-v1", 200, hole, 0.2, 2000, None, 0.2, "holes at most 0.2"),
     "taxi": World(TAXI, 200, illegal, 1.0, 2000, None, 1.0, "illegal pick-ups and put-downs at most 1"),
     "cliff-walking": World("CliffWalking-v1", 100, fall, 0.1, 2000, None, 0.1, "falls at most 0.1"),
+    "deep-sea-treasure": World("mo:deep-sea-treasure-v0", 100, step, 10, 300, 16.5, 10.2, "steps at most 10"),
+    "four-room": World("mo:four-room-v0", 200, step, 30, 300, 4.5, 33, "steps at most 30"),
+    "blackjack": World("Blackjack-v1", 10, bust, 0.1, 600, -0.1, 0.1, "busts at most 0.1"),
 }  # fmt: skip
+#: Of a vector reward, the parts whose sum is the reward.
+_PARTS = {"mo:deep-sea-treasure-v0": [0], "mo:four-room-v0": [0, 1, 2]}
 
 
 def make(world: World) -> gym.Env[Any, Any]:
     """The environment with episodes of H steps and the cost of each step in its info."""
-    bare = gym.make(world.env).unwrapped
+    if world.env in _PARTS:
+        import mo_gymnasium
+
+        bare: Any = Summed(mo_gymnasium.make(world.env.removeprefix("mo:")).unwrapped, _PARTS[world.env])
+    else:
+        bare = gym.make(world.env).unwrapped
     return gym.wrappers.TimeLimit(Costly(bare, world.cost), world.horizon)
+
+
+class Summed(gym.Wrapper[Any, Any, Any, Any]):
+    """The sum of some parts of a vector reward."""
+
+    def __init__(self, env: Any, parts: list[int]) -> None:
+        super().__init__(env)
+        self._parts = parts
+
+    def step(self, action: Any) -> Any:
+        """Take a step and add up its rewards."""
+        y, r, terminated, truncated, info = self.env.step(action)
+        return y, float(np.asarray(r)[self._parts].sum()), terminated, truncated, info
 
 
 class Costly(gym.Wrapper[Any, Any, Any, Any]):

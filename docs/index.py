@@ -12,9 +12,9 @@
 # **Learn to act under a long-term constraint, with no model and no simulator, and know exactly what the learning cost.**
 #
 # A robot should deliver much *and* keep its battery ready. A server should admit many jobs *and* keep the queue short.
-# Nobody has told them the laws of their world: they play, they see, they learn. noregret has the algorithms for this, from the
-# theory of constrained Markov decision processes, and an honest ruler: on worlds that are known, the *regret* and the
-# *violation* of every single episode are computed exactly, never estimated.
+# Neither knows how its world behaves; each learns by acting. noregret has the algorithms for this, from the theory of
+# constrained Markov decision processes, and an exact measure: on worlds that are known, the *regret* and the *violation*
+# of every episode are computed, not estimated.
 #
 # [Start here](start/install.md){ .md-button .md-button--primary }
 # [First five minutes](start/first-five-minutes.md){ .md-button }
@@ -25,34 +25,48 @@
 # %%
 import noregret as nr
 
-problem = nr.problems.load("job-scheduling")  # send 8 of 9 jobs on average, when it is cheap
-best = nr.solve(problem)  # exact: the best value, the price of the constraint, the Slater gap
-print(f"best value {best.value:.4f}, price {best.dual[0]:.4f}, Slater gap {best.slater_gap:.4f}")
+# Send 8 of 9 jobs on average, when it is cheap.
+problem = nr.problems.load("job-scheduling")
+best = nr.solve(problem)  # exact
+print(f"best value {best.value:.4f}, price of the constraint {best.dual[0]:.4f}")
 
-result = nr.run(problem, "primal-dual-lsvi", episodes=20_000, trials=4, seed=0, progress=False)
+result = nr.run(problem, episodes=20_000, trials=4, seed=0, progress=False)
 regret, violation = result.regret[:, -1].mean(), result.violation[:, -1].mean()
-print(f"after {result.episodes[-1]} episodes: regret {regret:.0f}, violation {violation:.0f}")
+print(f"after {result.episodes[-1]} episodes:")
+print(f"regret {regret:.0f}, violation {violation:.0f}")
 
 # %% tags=["hide-input"]
 import matplotlib.pyplot as plt
 
 coin = nr.run(problem, "uniform", episodes=20_000, trials=4, seed=0, progress=False)
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
-for ax, which, unit in ((axes[0], "hard_regret", "reward"), (axes[1], "hard_violation", "utility")):
-    for one, name, colour in ((coin, "tossing a coin", "#999999"), (result, "Algorithm 1", "#0072B2")):
+for ax, which, unit in (
+    (axes[0], "hard_regret", "reward"),
+    (axes[1], "hard_violation", "utility"),
+):
+    for one, name, colour in (
+        (coin, "tossing a coin", "#999999"),
+        (result, "Algorithm 1", "#0072B2"),
+    ):
         curve = one.interval(which)
         ax.plot(one.episodes, curve.mean, color=colour, label=name)
-        ax.fill_between(one.episodes, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
+        ax.fill_between(
+            one.episodes, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0
+        )
     ax.set_yscale("symlog", linthresh=10)
     ax.set_ylim(0, None)
-    ax.set_title(f"{which.replace('_', ' ')} ({unit}, summed over episodes)", loc="left", fontsize=11)
+    ax.set_title(
+        f"{which.replace('_', ' ')} ({unit}, summed over episodes)",
+        loc="left",
+        fontsize=11,
+    )
     ax.set_xlabel("episode")
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].legend(frameon=False)
 plt.show()
 
 # %% [markdown]
-# What is lost grows without end for whoever does not learn, and hardly any more for Algorithm 1. The vertical axes are
+# The loss of a learner that does not learn keeps growing; that of Algorithm 1 levels off. The vertical axes are
 # logarithmic above 10.
 #
 # ## Where to go

@@ -36,6 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--regenerate-golden", action="store_true", help="write tests/contract/golden.json anew from this run")
     parser.addoption("--fuzz-cases", type=int, default=2000, help="how many damaged files tests/fuzz makes in all")
+    parser.addoption("--kills", type=int, default=4, help="how often each test in tests/live kills what it tests")
+    parser.addoption("--requests", type=int, default=400, help="how many spoiled requests tests/live sends")
     parser.addoption("--site", help="a built site for tests/site to walk through, every page of it")

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register as register_kernels
 from noregret.learners.base import Learner
 from noregret.learners.registry import register
 
@@ -36,12 +36,9 @@ def update(state, states, actions, observed):
 class Growing(Learner):
     name: ClassVar[str] = "growing"
 
-    def __init__(self, spec, *, episodes, preset="practical", features=None, slater_gap=None):
-        self.spec, self.episodes, self.preset, self.constants, self.explain = spec, episodes, preset, {}, {}
-        self._state = GrowingState(
-            np.full((spec.horizon, spec.n_states, 2), 0.5), np.zeros(spec.n_constraints), np.zeros(1, dtype=np.int64),
-            np.zeros(episodes),
-        )  # fmt: skip
+    def begin(self, c):
+        policy, count = np.full((self.spec.horizon, self.spec.n_states, 2), 0.5), np.zeros(1, dtype=np.int64)
+        return GrowingState(policy, np.zeros(self.spec.n_constraints), count, np.zeros(self.episodes))
 
     def append_only(self):
         return {"seen": (0, int(self._state.count[0]))}

@@ -18,6 +18,7 @@ from pathlib import Path
 from noregret._system.blas import pin_one_thread
 from noregret.runs import execute as execution
 from noregret.runs.backends.job import Context
+from noregret.runs.keys import make_key
 from noregret.runs.schedule import schedule as sweep
 from noregret.store import RunKey, Store
 
@@ -31,7 +32,7 @@ CASES = (
 
 def keys(round: int) -> list[RunKey]:
     """Short runs of 3 to 12 ms."""
-    return [RunKey(*CASES[i % len(CASES)], 2000, seed=round, trial=i, record_every=50) for i in range(RUNS)]
+    return [make_key(*CASES[i % len(CASES)], 2000, seed=round, trial=i, record_every=50) for i in range(RUNS)]
 
 
 def child(work) -> int:

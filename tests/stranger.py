@@ -6,8 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register as register_kernels
 from noregret.learners.base import Learner
+from noregret.learners.presets import Constants, Number, Resolved
 
 
 class HabitState(NamedTuple):
@@ -41,14 +42,12 @@ class Habit(Learner):
     name: ClassVar[str] = "habit"
     summary: ClassVar[str] = "does again what was rewarded"
 
-    def __init__(self, spec: Any, *, episodes: int, preset: str, features: Any, slater_gap: Any, patience: float = 0.5) -> None:
-        H, S, A = spec.available.shape
-        self.spec, self.episodes, self.preset = spec, episodes, preset
-        self.constants, self.explain = {"patience": patience}, {"patience": "given"}
-        self._state = HabitState(
-            policy=np.zeros((H, S, A)), Y=np.zeros(spec.n_constraints), habit=np.full((H, S), -1),
-            available=spec.available.copy(), patience=float(patience),
-        )  # fmt: skip
+    table: ClassVar[Constants] = Constants(Number("patience", every=(0.5, "chosen")))
+
+    def begin(self, c: Resolved) -> HabitState:
+        available = self.spec.available
+        policy, habit = np.zeros(available.shape), np.full(available.shape[:2], -1)
+        return HabitState(policy, np.zeros(self.spec.n_constraints), habit, available.copy(), c.patience)
 
 
 register_kernels(HabitState, plan, update)

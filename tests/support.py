@@ -8,10 +8,12 @@ import numpy as np
 
 from noregret import learners
 from noregret.features import one_hot
-from noregret.kernels import world as worlds
+from noregret.kernels.worlds import world as worlds
+from noregret.learners.lsvi.table import TABLE
+from noregret.learners.presets import Resolved
 from noregret.problems.base import TabularCMDP
 from noregret.runs import Ask
-from noregret.runs.prepare import prepared
+from noregret.runs.start import start
 from noregret.runs.streams import streams
 from noregret.runs.trial import TableTrial
 from noregret.store import RunKey
@@ -19,13 +21,20 @@ from noregret.testing.cases import fitting, small, told
 from tests.reference import world as slow_world
 from tests.reference.algorithm1 import ReferenceAlgorithm1
 
-__all__ = ["CONSTANTS", "begin", "fitting", "limited", "slow_curves", "slow_twin", "small", "told", "trial"]
+__all__ = ["CONSTANTS", "begin", "chosen", "fitting", "limited", "slow_curves", "slow_twin", "small", "told", "trial"]
 
 #: A setting in which little data already moves policies, duals and caps; the printed form, but for its truncation.
 CONSTANTS: dict[str, Any] = {
     "preset": "paper",
     "lam": 0.05, "beta": 0.4, "alpha": 3.0, "eta": 0.2, "xi": 2.5, "zeta": 0.0, "cap": "H-h+1", "lower_clip": True,
 }  # fmt: skip
+
+
+def chosen(preset: str = "theory", slater_gap: float | None = 1.0, **given: Any) -> Resolved:
+    """The constants of Algorithm 1 for sizes that are given among the others; no learner is made."""
+    sizes = {"H": 4, "A": 2, "d": 6, "m": 1, "K": 100, "room": 1.0, "one_hot": True}
+    sizes |= {name: given.pop(name) for name in list(given) if name in sizes}
+    return TABLE.resolve("primal-dual-lsvi", preset, {"share": "nothing"} | given, sizes, slater_gap)
 
 
 def trial(
@@ -56,7 +65,7 @@ def begin(problem: Any, name: str = "primal-dual-lsvi", *, episodes: int, **opti
     ours = ("seed", "record_every", "preset", "slater_gap", "starts", "features")
     own = {"record_every": 1} | {key: options.pop(key) for key in ours if key in options}
     key = Ask(problem, name, episodes, **own, params=options).keys()[0]
-    return prepared(key).start(key)
+    return start(key)
 
 
 def slow_twin(problem: TabularCMDP, constants: dict[str, Any]) -> ReferenceAlgorithm1:

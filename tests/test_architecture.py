@@ -48,6 +48,32 @@ def test_kinds_of_problems_are_told_apart_in_one_file() -> None:
     assert {name: count for name, count in found.items() if count} == {"problems/kinds.py": 2}
 
 
+#: Rooms whose types, layout and names are not yet as the others' are: what they may have at most.
+UNFINISHED = ("agent", "kernels", "learners", "live")
+#: How often ``Any`` and a marker against the formatter may stand in these rooms, and in all others.
+MOST_ANY, MOST_SKIPPED = (470, 135), (40, 0)
+#: Names that two classes have, of which one is public and the other is in an unfinished room.
+TWICE = {"Answer", "Decision", "Learner", "Plan", "Receipt", "Rule", "Spec", "Table", "Values"}
+
+
+@pytest.mark.parametrize(("word", "most"), [(r"\bAny\b", MOST_ANY), ("fmt: skip", MOST_SKIPPED)])
+def test_types_say_something_and_the_formatter_lays_code_out(word: str, most: tuple[int, int]) -> None:
+    counts = [0, 0]
+    for path in SOURCES:
+        counts[path.relative_to(PACKAGE).parts[0] not in UNFINISHED] += len(re.findall(word, path.read_text()))
+    assert counts[0] <= most[0] and counts[1] <= most[1], counts
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    named: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                named.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    twice = {name: places for name, places in named.items() if len(places) > 1 and name not in TWICE}
+    assert not twice, twice
+
+
 def test_the_long_files_of_tests_are_there() -> None:
     assert [name for name in FIRST if not (ROOT / "tests" / name).is_file()] == []
 
@@ -55,13 +81,13 @@ def test_the_long_files_of_tests_are_there() -> None:
 def test_every_line_of_algorithm_1_is_marked() -> None:
     """The paper prints 16 numbered lines; those of the loop and of playing are the runner's and the world's."""
     marked: dict[str, set[int]] = {}
-    for name in ("learners/primal_dual_lsvi.py", "runs/loop.py", "kernels/world.py"):
+    for name in ("learners/lsvi/primal_dual.py", "runs/loop.py", "kernels/worlds/world.py"):
         comments = re.findall(r"#.*\bl\. .*", (PACKAGE / name).read_text())
         ranges = [part for comment in comments for part in re.findall(r"(?:l\.|and) (\d+)(?:-(\d+))?", comment)]
         marked[name] = {line for first, last in ranges for line in range(int(first), int(last or first) + 1)}
     assert set().union(*marked.values()) == set(range(1, 17))
-    assert marked["learners/primal_dual_lsvi.py"] >= {1, *range(4, 13), 16}
-    assert marked["runs/loop.py"] | marked["kernels/world.py"] >= {2, 3, 13, 14, 15}
+    assert marked["learners/lsvi/primal_dual.py"] >= {1, *range(4, 13), 16}
+    assert marked["runs/loop.py"] | marked["kernels/worlds/world.py"] >= {2, 3, 13, 14, 15}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -100,7 +126,7 @@ def test_public_functions_tell_their_arguments() -> None:
     """
     untold: list[str] = []
     for path in SOURCES:
-        for function in () if path.is_relative_to(PACKAGE / "kernels") else public_functions(path):
+        for function in () if "kernels" in path.relative_to(PACKAGE).parts else public_functions(path):
             if (
                 len(parameters(function)) > 2
                 and not is_command(function)

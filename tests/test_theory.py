@@ -240,7 +240,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "regret_bound_tightened": {"d": 2, "H": 3, "K": 4, "A": 2, "slater_gap": 1.0, "zeta": 0.1, "p": 0.1, "C": 1.0},
     "violation_bound_tightened": {"d": 2, "H": 3, "K": 4, "A": 2, "slater_gap": 1.0, "zeta": 0.1, "p": 0.1, "C": 1.0},
 }
-BAD_COUNT = [0, -1, 2.0, 1.5, "3", None, True, math.nan]
+BAD_COUNT = [0, -1, 2.5, 1.5, "3", None, True, math.nan]
 BAD_POSITIVE = [0.0, -1.0, math.inf, math.nan, "oracle", None]
 BAD: dict[str, list[Any]] = {
     **dict.fromkeys(("d", "H", "K", "A", "T", "m"), BAD_COUNT),

@@ -91,7 +91,7 @@
     data.states.forEach((name, s) => draw(map, "text", { x: grid.left - 6, y: grid.top + (s + 0.5) * h + 4, "text-anchor": "end" }, name));
     draw(map, "text", { x: (grid.left + grid.right) / 2, y: grid.bottom + 34, "text-anchor": "middle" }, `step; empty where the policy never comes`);
 
-    const { input, words } = slider(home, "threshold b", n, data.start, `nr-price-${number}`);
+    const { input, words } = slider(panels.firstElementChild, "threshold b", n, data.start, `nr-price-${number}`);
     const said = html(home, "p", "said");
     said.setAttribute("aria-live", "polite");
     const show = () => {

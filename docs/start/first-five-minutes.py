@@ -38,7 +38,8 @@ print(problem)
 
 # %%
 best = nr.solve(problem)
-print(f"the best policy earns {best.value:.4f}; one more fast step would be worth {best.dual[0]:.4f}")
+print(f"the best policy earns {best.value:.4f}")
+print(f"one more fast step would be worth {best.dual[0]:.4f}")
 
 # %% [markdown]
 # ## A learner
@@ -47,7 +48,15 @@ print(f"the best policy earns {best.value:.4f}; one more fast step would be wort
 # episodes with Algorithm 1, and evaluates the policy of every single episode exactly.
 
 # %%
-result = nr.run(problem, "primal-dual-lsvi", episodes=2000, trials=1, seed=3, record_every=1, progress=False)
+result = nr.run(
+    problem,
+    "primal-dual-lsvi",
+    episodes=2000,
+    trials=1,
+    seed=3,
+    record_every=1,
+    progress=False,
+)
 earned = best.value - np.diff(result.regret[0], prepend=0.0)
 
 # %% [markdown]
@@ -56,9 +65,23 @@ earned = best.value - np.diff(result.regret[0], prepend=0.0)
 # %% tags=["hide-input"]
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 k = np.arange(1, 2001)
-ax.plot(k, earned, color="#0072B2", linewidth=0.9, label="what the policy of each episode is worth")
+ax.plot(
+    k,
+    earned,
+    color="#0072B2",
+    linewidth=0.9,
+    label="what the policy of each episode is worth",
+)
 ax.fill_between(
-    k, earned, best.value, where=earned < best.value, color="#0072B2", alpha=0.3, linewidth=0, interpolate=True, label="regret"
+    k,
+    earned,
+    best.value,
+    where=earned < best.value,
+    color="#0072B2",
+    alpha=0.3,
+    linewidth=0,
+    interpolate=True,
+    label="regret",
 )
 ax.axhline(best.value, color="black", linewidth=1.4, label="the best that is allowed")
 ax.set(xscale="log", xlabel="episode (logarithmic)", ylabel="reward of an episode")
@@ -87,7 +110,11 @@ result
 
 # %%
 comparison = nr.compare(
-    ["media-control"], ["primal-dual-lsvi", "optcmdp-bonus", "uniform"], episodes=2000, trials=4, progress=False
+    ["media-control"],
+    ["primal-dual-lsvi", "optcmdp-bonus", "uniform"],
+    episodes=2000,
+    trials=4,
+    progress=False,
 )
 comparison
 

@@ -27,7 +27,7 @@ import noregret as nr
 
 
 class Queue(gymnasium.Env):
-    """A job arrives with probability 0.6; the server finishes one with probability 0.5."""
+    """A job arrives with probability 0.6; one is finished with probability 0.5."""
 
     observation_space = gymnasium.spaces.Discrete(11)  # jobs in the queue
     action_space = gymnasium.spaces.Discrete(2)  # 1 admits
@@ -42,7 +42,13 @@ class Queue(gymnasium.Env):
         self.jobs += int(admitted)
         self.jobs -= int(self.jobs > 0 and self.np_random.random() < 0.5)
         self.time += 1
-        return self.jobs, float(admitted), False, self.time == 20, {"cost": self.jobs / 10}
+        return (
+            self.jobs,
+            float(admitted),
+            False,
+            self.time == 20,
+            {"cost": self.jobs / 10},
+        )
 
 
 # %% [markdown]
@@ -62,10 +68,20 @@ print(agent.evaluate(200))
 # What did it learn? The map shows how likely it admits a job, by step and by the length of the queue:
 
 # %%
-chance = np.array([[agent.probabilities(x, step)[1] for step in range(20)] for x in range(7)])
+chance = np.array(
+    [[agent.probabilities(x, step)[1] for step in range(20)] for x in range(7)]
+)
 
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-shown = ax.imshow(chance, origin="lower", aspect="auto", cmap="viridis", vmin=0, vmax=1, extent=(0.5, 20.5, -0.5, 6.5))
+shown = ax.imshow(
+    chance,
+    origin="lower",
+    aspect="auto",
+    cmap="viridis",
+    vmin=0,
+    vmax=1,
+    extent=(0.5, 20.5, -0.5, 6.5),
+)
 ax.set(xlabel="step", ylabel="jobs in the queue")
 figure.colorbar(shown, label="probability to admit")
 plt.show()
@@ -87,7 +103,9 @@ def crowded(observation, action, following, reward, info):
     return float(following > 3)
 
 
-strict = nr.Agent(Queue(), limit=0.5, horizon=20, utility=crowded, constraint_names=["crowded steps"])
+strict = nr.Agent(
+    Queue(), limit=0.5, horizon=20, utility=crowded, constraint_names=["crowded steps"]
+)
 strict.learn(500, progress_bar=False)
 print(strict.evaluate(200))
 

@@ -43,7 +43,7 @@ problems = ["random", "random:seed=4", "linear"]
 
 [[learners]]
 name = "primal-dual-lsvi"
-grid = { bonus_scale = [0.1, 0.3, 1.0, 3.0, 10.0] }    # times the bonus of the preset
+grid = { beta = [0.09, 0.27, 0.9, 2.7, 9.0] }  # the preset has 0.9 on these worlds
 
 [[learners]]
 name = "optcmdp-bonus"
@@ -55,7 +55,7 @@ size = Path("study.toml").write_text(study)
 # where it is, and not in the night:
 
 # %%
-Path("wrong.toml").write_text(study.replace("bonus_scale", "bonus_scael"))
+Path("wrong.toml").write_text(study.replace("beta", "betta"))
 try:
     nr.sweep("wrong.toml", progress=False)
 except nr.NoRegretError as error:
@@ -80,7 +80,11 @@ table
 
 # %%
 again = nr.sweep("study.toml", "runs", progress=False)
-print(len(again.runs), "runs; the same numbers:", bool((again["regret"] == table["regret"]).all()))
+print(
+    len(again.runs),
+    "runs; the same numbers:",
+    bool((again["regret"] == table["regret"]).all()),
+)
 
 # %% [markdown]
 # ## Look
@@ -91,16 +95,26 @@ print(len(again.runs), "runs; the same numbers:", bool((again["regret"] == table
 # %%
 loss = table["hard_regret"] + table["hard_violation"]
 ours = table["learner"] == "primal-dual-lsvi"
-widths = np.unique(table["param.bonus_scale"][ours].astype(float))
+widths = np.unique(table["param.beta"][ours].astype(float))
 
 figure, ax = plt.subplots(figsize=(6.6, 4), layout="constrained")
-for problem, colour in zip(np.unique(table["problem"]), ("#0072B2", "#D55E00", "#009E73"), strict=True):
+for problem, colour in zip(
+    np.unique(table["problem"]), ("#0072B2", "#D55E00", "#009E73"), strict=True
+):
     here = table["problem"] == problem
-    own = [loss[here & ours & (table["param.bonus_scale"] == width)] for width in widths]
-    mean, error = [one.mean() for one in own], [2 * one.std(ddof=1) / np.sqrt(len(one)) for one in own]
+    own = [loss[here & ours & (table["param.beta"] == width)] for width in widths]
+    mean, error = (
+        [one.mean() for one in own],
+        [2 * one.std(ddof=1) / np.sqrt(len(one)) for one in own],
+    )
     ax.errorbar(widths, mean, error, color=colour, marker="o", capsize=3, label=problem)
     ax.axhline(loss[here & ~ours].mean(), color=colour, linestyle=":")
-ax.set(xscale="log", yscale="log", xlabel="width of the bonus (1 is the preset's)", ylabel="hard regret + hard violation")
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="β, the width of the bonus (0.9 is the preset's)",
+    ylabel="hard regret + hard violation",
+)
 ax.plot([], [], ":", color="#555555", label="optcmdp-bonus")
 ax.legend(frameon=False)
 plt.show()
@@ -136,7 +150,9 @@ for file in nr.report("runs", "report", title="How wide should a bonus be?"):
     print(f"{file}  ({file.stat().st_size / 1024:.0f} kB)")
 
 # %%
-print("\n".join(Path("report/table.tex").read_text().splitlines()[:13]), "...", sep="\n")
+print(
+    "\n".join(Path("report/table.tex").read_text().splitlines()[:13]), "...", sep="\n"
+)
 
 # %% [markdown]
 # ## Search instead of a grid
@@ -144,7 +160,7 @@ print("\n".join(Path("report/table.tex").read_text().splitlines()[:13]), "...", 
 # Where there are many parameters a grid is too large. `noregret tune` searches, with the same store, so nothing is played
 # twice:
 #
-#     noregret tune random --param bonus_scale=0.03:3:log --param eta=0.01:1:log --violation-limit 100 --trials 50
+#     noregret tune random --param beta=0.03:3:log --param eta=0.01:1:log --violation-limit 100 --trials 50
 #
 # ## What to put into a paper
 #

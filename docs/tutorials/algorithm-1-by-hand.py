@@ -27,7 +27,9 @@ P[:, :, charge] = [[1.0, 0.0, 0.0], [0.8, 0.2, 0.0], [0.0, 0.8, 0.2]]
 r, g = np.zeros((H, 3, 2)), np.zeros((H, 3, 2))
 r[:, :, work] = [1.0, 0.8, 0.1]
 g[:, full], g[:, low] = 1.0, 0.5
-robot = nr.TabularCMDP(P, r, g, b=2.4, mu=full, name="robot", constraint_names=["readiness"])
+robot = nr.TabularCMDP(
+    P, r, g, b=2.4, mu=full, name="robot", constraint_names=["readiness"]
+)
 S, A, b = 3, 2, 2.4
 np.set_printoptions(precision=3, suppress=True, floatmode="fixed")
 
@@ -42,13 +44,23 @@ lam = 1.0  # λ, the ridge: how much an average is drawn to 0 while there are fe
 beta = 0.5  # β, the width of the bonus for what was tried little
 alpha = 5.0  # α, the sharpness of the soft-max
 eta = 0.3  # η, the step of the price
-xi = nr.theory.xi(H=H, slater_gap=nr.solve(robot).slater_gap)  # ξ = 2H/γ, the largest price
+gap = nr.solve(robot).slater_gap
+xi = nr.theory.xi(H=H, slater_gap=gap)  # ξ = 2H/γ, the largest price
 Y = 0.0  # line 1
 print(f"λ = {lam}, β = {beta}, α = {alpha}, η = {eta}, ξ = {xi:.1f}, Y = {Y}")
 
-# The same for the library. The preset "paper" is the printed form; its ζ = 0.1 is left out.
+# The same for the library. Preset "paper" is the printed form; its ζ = 0.1 is left out.
 learner = nr.learners.make(
-    "primal-dual-lsvi", robot.spec, episodes=100, preset="paper", lam=lam, beta=beta, alpha=alpha, eta=eta, xi=xi, zeta=0.0
+    "primal-dual-lsvi",
+    robot.spec,
+    episodes=100,
+    preset="paper",
+    lam=lam,
+    beta=beta,
+    alpha=alpha,
+    eta=eta,
+    xi=xi,
+    zeta=0.0,
 )
 
 # %% [markdown]
@@ -86,7 +98,10 @@ prices = []
 for x, a in data:
     prices.append(float(learner.dual[0]))
     learner.observe(x, a, *rewards(x, a))
-print("the library's price before each of them, and now:", np.array([*prices, learner.dual[0]]))
+print(
+    "the library's price before each of them, and now:",
+    np.array([*prices, learner.dual[0]]),
+)
 
 # %% [markdown]
 # The price moved while these episodes were taken in; line 16 will show how. To compute the plan of episode 5 we need the
@@ -155,7 +170,8 @@ for x in range(S):
         bonus = beta * np.sqrt(f @ inverse @ f)
         Q_r[h, x, a] = min(w_r @ f + bonus, H)  # line 8
         Q_g[h, x, a] = min(w_g @ f + bonus, H)  # line 9
-        print(f"{names[x * A + a]:14} bonus {bonus:.3f}   Q_r {Q_r[h, x, a]:.3f}   Q_g {Q_g[h, x, a]:.3f}")
+        both = f"Q_r {Q_r[h, x, a]:.3f}   Q_g {Q_g[h, x, a]:.3f}"
+        print(f"{names[x * A + a]:14} bonus {bonus:.3f}   {both}")
 
 # %% [markdown]
 # ### Line 10: the policy is a soft-max
@@ -168,7 +184,8 @@ for x in range(S):
     composite = Q_r[h, x] + Y * Q_g[h, x]
     weights = np.exp(alpha * composite)
     policy[h, x] = weights / weights.sum()
-    print(f"{('full', 'low', 'empty')[x]:6} Q_r + Y·Q_g = {composite}   π(work, charge) = {policy[h, x]}")
+    state = ("full", "low", "empty")[x]
+    print(f"{state:6} Q_r + Y·Q_g = {composite}   π(work, charge) = {policy[h, x]}")
 
 # %% [markdown]
 # ### Lines 11 and 12: V, what a state is worth under this policy
@@ -209,7 +226,13 @@ for h in (1, 0):  # line 4
 # %%
 plan = learner.plan()
 mine = {"Q_r": Q_r, "Q_g": Q_g, "V_r": V_r, "V_g": V_g, "π": policy}
-theirs = {"Q_r": plan.Q_r, "Q_g": plan.Q_g[0], "V_r": plan.V_r, "V_g": plan.V_g[0], "π": plan.policy}
+theirs = {
+    "Q_r": plan.Q_r,
+    "Q_g": plan.Q_g[0],
+    "V_r": plan.V_r,
+    "V_g": plan.V_g[0],
+    "π": plan.policy,
+}
 for name in mine:
     print(f"{name:4} largest difference {np.abs(mine[name] - theirs[name]).max():.1e}")
     assert np.allclose(mine[name], theirs[name], atol=1e-12)
@@ -227,7 +250,8 @@ for h in range(H):  # line 13
     probabilities = policy[h, x[h]]  # line 14
     a.append(int(rng.choice(A, p=probabilities)))  # line 15
     x.append(int(rng.choice(S, p=P[h, x[h], a[h]])))
-    print(f"step {h + 1}: {('full', 'low', 'empty')[x[h]]}, {('work', 'charge')[a[h]]} → {('full', 'low', 'empty')[x[h + 1]]}")
+    before, after = (("full", "low", "empty")[each] for each in x[h:])
+    print(f"step {h + 1}: {before}, {('work', 'charge')[a[h]]} → {after}")
 
 # %% [markdown]
 # ## Line 16: the price moves
@@ -262,7 +286,9 @@ def plan_by_hand(data, Y):
             got_r, got_g = rewards(x, a)
             f = phi[x[h], a[h]]
             Lambda += np.outer(f, f)
-            sums += f * np.array([[got_r[h] + V_r[h + 1, x[h + 1]]], [got_g[h] + V_g[h + 1, x[h + 1]]]])
+            sums += f * np.array(
+                [[got_r[h] + V_r[h + 1, x[h + 1]]], [got_g[h] + V_g[h + 1, x[h + 1]]]]
+            )
         inverse = np.linalg.inv(Lambda)
         bonus = beta * np.sqrt(np.einsum("xad,de,xae->xa", phi, inverse, phi))
         Q_r, Q_g = (np.minimum(phi @ (inverse @ total) + bonus, H) for total in sums)
@@ -276,7 +302,12 @@ shifts, worst = [*data, (x, a)], 0.0
 while len(shifts) < 150:
     policy, V_r, V_g = plan_by_hand(shifts, Y)
     plan = learner.plan()
-    worst = max(worst, np.abs(policy - plan.policy).max(), np.abs(V_r - plan.V_r).max(), np.abs(V_g - plan.V_g[0]).max())
+    worst = max(
+        worst,
+        np.abs(policy - plan.policy).max(),
+        np.abs(V_r - plan.V_r).max(),
+        np.abs(V_g - plan.V_g[0]).max(),
+    )
     x, a = [full], []
     for h in range(H):
         a.append(int(rng.choice(A, p=policy[h, x[h]])))
@@ -285,7 +316,8 @@ while len(shifts) < 150:
     shifts.append((x, a))
     Y = min(max(Y + eta * (b - V_g[0, full]), 0.0), xi)
     worst = max(worst, abs(Y - learner.dual[0]))
-print(f"150 episodes: the largest difference in any π, V or Y is {worst:.1e}; the price is {Y:.4f}")
+print(f"150 episodes: the largest difference in any π, V or Y is {worst:.1e}")
+print(f"the price is {Y:.4f}")
 assert worst < 1e-9
 
 # %% [markdown]

@@ -80,7 +80,9 @@ plt.show()
 # %%
 for b in (1.0, 4.0, 4.3, 4.45, 4.49):
     one = nr.solve(problem.replace(b=b))
-    print(f"b = {b:<5g} best value {one.value:.4f}   price {one.dual[0]:8.4f}   Slater gap {one.slater_gap:.4f}")
+    price, gap = one.dual[0], one.slater_gap
+    print(f"b = {b:<5g} best value {one.value:.4f}", end="   ")
+    print(f"price {price:8.4f}   Slater gap {gap:.4f}")
 
 # %% [markdown]
 # The curve has three parts.
@@ -94,12 +96,19 @@ for b in (1.0, 4.0, 4.3, 4.45, 4.49):
 #
 # ## Move it yourself
 #
-# The slider moves b. The dashed line is the tangent: its slope is the price. The map on the right is the best policy, steps
-# from left to right, jobs waiting from top to bottom; the stronger the colour, the likelier it sends. Arrow keys work too.
+# The slider under the curve moves b. The dashed line is the tangent, and its slope is the price. The second picture is the best
+# policy: steps go from left to right, jobs waiting from top to bottom. The stronger the colour, the likelier the policy
+# sends a job. The arrow keys move the slider too.
 
 # %% tags=["hide-input"]
 grid = np.unique(
-    np.concatenate([np.linspace(0.1, 4.0, 27), np.linspace(4.0, 4.38, 20), np.linspace(4.38, most - 0.0005, 35)]).round(4)
+    np.concatenate(
+        [
+            np.linspace(0.1, 4.0, 27),
+            np.linspace(4.0, 4.38, 20),
+            np.linspace(4.38, most - 0.0005, 35),
+        ]
+    ).round(4)
 )
 optima = [nr.solve(problem.replace(b=b)) for b in grid]
 
@@ -139,19 +148,19 @@ HTML(
 #
 # The *Slater gap* γ is the distance from the threshold to the largest utility. It is the room in which a learner can make
 # mistakes and make up for them. Theorems divide by it: the paper's cap on the price is ξ = 2H/γ. A small gap makes learning
-# hard. Here is the same learner with four thresholds, the same number of episodes, and everything else alike.
+# hard. Here is the same learner with four thresholds, the same number of episodes, and everything else alike. The last
+# column is the share of episodes that fall short of the threshold.
 
 # %%
 K = 20_000
-print(f"{'b':>6}{'Slater gap':>13}{'best value':>13}{'hard regret':>14}{'hard violation':>17}{'episodes that fall short':>27}")
+print("     b  Slater gap  best value  hard regret  hard violation  fall short")
 for b in (3.0, 4.0, 4.4, 4.49):
     world = problem.replace(b=b)
     one = nr.run(world, episodes=K, trials=4, record_every=1, progress=False)
     short = (np.diff(one.hard_violation, axis=1) > 0).mean()
-    print(
-        f"{b:6g}{one.slater_gap:13.4f}{one.optimal_value:13.4f}{one.hard_regret[:, -1].mean():14.0f}"
-        f"{one.hard_violation[:, -1].mean():17.0f}{short:27.0%}"
-    )
+    lost, missed = one.hard_regret[:, -1].mean(), one.hard_violation[:, -1].mean()
+    print(f"{b:6g}{one.slater_gap:12.4f}{one.optimal_value:12.4f}", end="")
+    print(f"{lost:13.0f}{missed:16.0f}{short:12.0%}")
 
 # %% [markdown]
 # ## A recipe

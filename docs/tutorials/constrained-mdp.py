@@ -30,7 +30,8 @@ full, low, empty = 0, 1, 2
 work, charge = 0, 1
 states, actions, H = ["full", "low", "empty"], ["work", "charge"], 3
 
-P = np.zeros((H, 3, 2, 3))  # P[h, x, a, y]: the probability that action a leads from state x to state y at step h
+# P[h, x, a, y]: the probability that action a leads from state x to state y at step h.
+P = np.zeros((H, 3, 2, 3))
 P[:, full, work] = [0.4, 0.6, 0.0]
 P[:, low, work] = [0.0, 0.4, 0.6]
 P[:, empty, work] = [0.0, 0.0, 1.0]
@@ -42,14 +43,20 @@ P[:, empty, charge] = [0.0, 0.8, 0.2]
 figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 for a, ax in enumerate(axes):
     for x in range(3):
-        ax.add_patch(plt.Circle((2 * x, 0), 0.42, color=["#009E73", "#E69F00", "#D55E00"][x]))
-        ax.text(2 * x, 0, states[x], ha="center", va="center", color="white", weight="bold")
+        ax.add_patch(
+            plt.Circle((2 * x, 0), 0.42, color=["#009E73", "#E69F00", "#D55E00"][x])
+        )
+        ax.text(
+            2 * x, 0, states[x], ha="center", va="center", color="white", weight="bold"
+        )
         for y in range(3):
             if P[0, x, a, y] == 0.0:
                 continue
             if x == y:
-                ax.annotate("", (2 * x + 0.22, 0.38), (2 * x - 0.22, 0.38), arrowprops={
-                    "arrowstyle": "-|>", "connectionstyle": "arc3,rad=-1.6", "lw": 1.6, "color": "#444444"})  # fmt: skip
+                look = {"arrowstyle": "-|>", "lw": 1.6, "color": "#444444"}
+                look["connectionstyle"] = "arc3,rad=-1.6"
+                ends = (2 * x + 0.22, 0.38), (2 * x - 0.22, 0.38)
+                ax.annotate("", *ends, arrowprops=look)
                 ax.text(2 * x, 0.98, f"{P[0, x, a, y]:g}", ha="center")
             else:
                 side = 0.42 if y > x else -0.42
@@ -82,7 +89,9 @@ r, g = np.zeros((H, 3, 2)), np.zeros((H, 3, 2))
 r[:, :, work] = [1.0, 0.8, 0.1]
 g[:, full], g[:, low] = 1.0, 0.5
 
-problem = nr.TabularCMDP(P, r, g, b=2.4, mu=full, name="robot", constraint_names=["readiness"])
+problem = nr.TabularCMDP(
+    P, r, g, b=2.4, mu=full, name="robot", constraint_names=["readiness"]
+)
 problem
 
 # %% [markdown]
@@ -107,7 +116,7 @@ rng = np.random.default_rng(0)
 
 
 def shift(policy):
-    """Play one episode: the states that were visited, the total reward and the total utility."""
+    """Play one episode: the states visited, the total reward and the total utility."""
     x, path, earned, ready = full, [full], 0.0, 0.0
     for h in range(H):
         a = rng.choice(2, p=policy[h, x])
@@ -119,7 +128,10 @@ def shift(policy):
 
 for _ in range(3):
     path, earned, ready = shift(careful)
-    print(" → ".join(states[x] for x in path[:H]), f"  earned {earned:.1f}, readiness {ready:.1f}")
+    print(
+        " → ".join(states[x] for x in path[:H]),
+        f"  earned {earned:.1f}, readiness {ready:.1f}",
+    )
 
 # %% [markdown]
 # Every shift is different. What a policy is *worth* is the average over all shifts that can happen, each with its
@@ -131,7 +143,8 @@ for _ in range(3):
 for name, policy in (("always work", always_work), ("careful", careful)):
     played = np.array([shift(policy)[1:] for _ in range(2000)])
     V_r, (V_g,) = nr.evaluate(problem, policy)
-    print(f"{name:12}  2000 shifts: earned {played[:, 0].mean():.3f}, readiness {played[:, 1].mean():.3f}")
+    earned, ready = played.mean(axis=0)
+    print(f"{name:12}  2000 shifts: earned {earned:.3f}, readiness {ready:.3f}")
     print(f"{'':12}  exactly:     earned {V_r:.3f}, readiness {V_g:.3f}")
 
 # %% [markdown]
@@ -166,7 +179,14 @@ allowed = points[:, 0] >= 2.4 - 1e-9
 ax.scatter(*points[~allowed].T, s=14, color="#999999", label="not ready enough")
 ax.scatter(*points[allowed].T, s=14, color="#0072B2", label="allowed")
 ax.axvline(2.4, color="black", linestyle="--", linewidth=1.2)
-ax.plot(best.V_g[0], best.value, "*", color="#D55E00", markersize=17, label=f"the best: earns {best.value:.3f}")
+ax.plot(
+    best.V_g[0],
+    best.value,
+    "*",
+    color="#D55E00",
+    markersize=17,
+    label=f"the best: earns {best.value:.3f}",
+)
 for name, policy in (("always work", always_work), ("careful", careful)):
     V_r, (V_g,) = nr.evaluate(problem, policy)
     ax.annotate(name, (V_g, V_r), (8, -3), textcoords="offset points")
@@ -193,7 +213,10 @@ plt.show()
 print(best)
 print(f"\n{'probability to work':22}" + "".join(f"{name:>8}" for name in states))
 for h in range(H):
-    print(f"{f'at step {h + 1}':22}" + "".join(f"{best.policy[h, x, work]:8.3f}" for x in range(3)))
+    print(
+        f"{f'at step {h + 1}':22}"
+        + "".join(f"{best.policy[h, x, work]:8.3f}" for x in range(3))
+    )
 
 # %% [markdown]
 # (In a state that this policy never reaches, the table has one half.) There is one real coin: at the second step with a low
@@ -205,7 +228,7 @@ for h in range(H):
 
 # %%
 print(f"best value       {best.value:.4f}")
-print(f"price (dual)     {best.dual[0]:.4f}  reward lost for each unit that the threshold is raised")
+print(f"price (dual)     {best.dual[0]:.4f}  reward lost for a unit of threshold more")
 print(f"Slater gap       {best.slater_gap:.4f}")
 
 # %% [markdown]

@@ -26,7 +26,9 @@ P[:, :, charge] = [[1.0, 0.0, 0.0], [0.8, 0.2, 0.0], [0.0, 0.8, 0.2]]
 r, g = np.zeros((H, 3, 2)), np.zeros((H, 3, 2))
 r[:, :, work] = [1.0, 0.8, 0.1]
 g[:, full], g[:, low] = 1.0, 0.5
-robot = nr.TabularCMDP(P, r, g, b=2.4, mu=full, name="robot", constraint_names=["readiness"])
+robot = nr.TabularCMDP(
+    P, r, g, b=2.4, mu=full, name="robot", constraint_names=["readiness"]
+)
 
 best = nr.solve(robot)
 print(f"the best that is allowed: earns {best.value:.4f}, readiness {best.V_g[0]:.4f}")
@@ -67,12 +69,33 @@ for ax, values, line, colour, title in (
     (axes[1], V_g, 2.4, "#009E73", "utility of each episode's policy"),
 ):
     ax.plot(values, ".", color=colour, markersize=2.5)
-    ax.fill_between(np.arange(K), values, line, where=values < line, color=colour, alpha=0.25, linewidth=0)
+    ax.fill_between(
+        np.arange(K),
+        values,
+        line,
+        where=values < line,
+        color=colour,
+        alpha=0.25,
+        linewidth=0,
+    )
     ax.axhline(line, color="black", linewidth=1.2)
     ax.set_title(title, loc="left")
     ax.set_xlabel("episode")
-axes[0].annotate("V*, the best that is allowed", (K, best.value), (0, -14), textcoords="offset points", ha="right")
-axes[1].annotate("b, the threshold", (K, 2.4), (0, -60), textcoords="offset points", ha="right", arrowprops={"arrowstyle": "-"})
+axes[0].annotate(
+    "V*, the best that is allowed",
+    (K, best.value),
+    (0, -14),
+    textcoords="offset points",
+    ha="right",
+)
+axes[1].annotate(
+    "b, the threshold",
+    (K, 2.4),
+    (0, -60),
+    textcoords="offset points",
+    ha="right",
+    arrowprops={"arrowstyle": "-"},
+)
 plt.show()
 
 # %% [markdown]
@@ -106,7 +129,10 @@ print(f"hard violation  {np.maximum(missing, 0).sum():8.2f}")
 
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-for ax, gap, colour, name in ((axes[0], lost, "#0072B2", "regret"), (axes[1], missing, "#009E73", "violation")):
+for ax, gap, colour, name in (
+    (axes[0], lost, "#0072B2", "regret"),
+    (axes[1], missing, "#009E73", "violation"),
+):
     soft = np.cumsum(gap) if name == "regret" else np.maximum(np.cumsum(gap), 0)
     ax.plot(soft, color=colour, label=name)
     ax.plot(np.cumsum(np.maximum(gap, 0)), "--", color="#555555", label=f"hard {name}")
@@ -136,26 +162,41 @@ plt.show()
 # ## Never look at one number alone
 #
 # Here are five ways to act, all measured on the robot. Two of them learn nothing: `uniform` tosses a coin, and `optimal`
-# knows everything. `simple` and `cautious` are other settings of the same algorithm.
+# knows everything. `paper` and `safe` are other settings of the same algorithm.
 
 # %%
 ways = {
     "uniform": nr.run(robot, "uniform", episodes=K, trials=10, progress=False),
-    "simple": nr.run(robot, preset="simple", episodes=K, trials=10, progress=False),
+    "paper": nr.run(robot, preset="paper", episodes=K, trials=10, progress=False),
     "practical": result,
-    "cautious": nr.run(robot, preset="cautious", safe_policy="safest", episodes=K, trials=10, progress=False),
+    "safe": nr.run(
+        robot,
+        preset="safe",
+        safe_policy="safest",
+        episodes=K,
+        trials=10,
+        progress=False,
+    ),
     "optimal": nr.run(robot, "optimal", episodes=K, trials=10, progress=False),
 }
-print(f"{'':12}{'regret':>10}{'hard regret':>14}{'violation':>12}{'hard violation':>17}")
+print(
+    f"{'':12}{'regret':>10}{'hard regret':>14}{'violation':>12}{'hard violation':>17}"
+)
 for name, one in ways.items():
     curves = (one.regret, one.hard_regret, one.violation, one.hard_violation)
-    print(f"{name:12}" + "".join(f"{c[:, -1].mean():{w}.1f}" for c, w in zip(curves, (10, 14, 12, 17), strict=True)))
+    print(
+        f"{name:12}"
+        + "".join(
+            f"{c[:, -1].mean():{w}.1f}"
+            for c, w in zip(curves, (10, 14, 12, 17), strict=True)
+        )
+    )
 
 # %% [markdown]
-# - `simple` has a **negative regret**. It is no miracle: its violation is large, and whoever ignores the threshold can earn
+# - `paper` has a **negative regret**. It is no miracle: its violation is large, and whoever ignores the threshold can earn
 #   more. Regret says nothing without the violation beside it.
-# - `cautious` **violates in no episode** of these runs. It is told one policy that is safe for certain, and moves away from
-#   it only as far as it can vouch for. It pays for this with more regret.
+# - `safe` **violates in no episode**. It is told one policy that is safe for certain, and moves away from it only as far as it
+#   has a proof. In so few episodes it can prove next to nothing, and loses more than the coin: a proof is dear.
 # - `practical` is between them: its violation is paid back, its hard violation is small.
 # - `uniform` charges every other time, so it is always ready enough here. It has no violation and a very large regret. The
 #   violation says nothing without the regret either.
@@ -169,13 +210,17 @@ for name, one in ways.items():
 
 # %%
 long = nr.run(robot, episodes=50_000, trials=10, record_every=250, progress=False)
-flat = nr.run(robot, "uniform", episodes=50_000, trials=2, record_every=250, progress=False)
+flat = nr.run(
+    robot, "uniform", episodes=50_000, trials=2, record_every=250, progress=False
+)
 
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for name, one, colour in (("practical", long, "#0072B2"), ("uniform", flat, "#7F7F7F")):
     sum_of_both = (one.hard_regret + one.hard_violation).mean(axis=0)
     slope = nr.metrics.slope(one.episodes, sum_of_both)
-    ax.loglog(one.episodes, sum_of_both, color=colour, label=f"{name}: slope {slope:.2f}")
+    ax.loglog(
+        one.episodes, sum_of_both, color=colour, label=f"{name}: slope {slope:.2f}"
+    )
 ax.set(xlabel="episode", ylabel="hard regret + hard violation")
 ax.legend(frameon=False)
 plt.show()

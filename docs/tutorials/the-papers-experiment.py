@@ -37,15 +37,27 @@ print(best)
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 where = best.occupancy.sum(axis=2).T  # (S,H)
-axes[0].imshow(where, origin="lower", aspect="auto", cmap="Blues", extent=(0.5, 10.5, -0.5, 9.5))
+axes[0].imshow(
+    where, origin="lower", aspect="auto", cmap="Blues", extent=(0.5, 10.5, -0.5, 9.5)
+)
 axes[0].set_title("where the best policy is", loc="left")
 send = np.where(where > 1e-9, best.policy[:, :, 1].T, np.nan)
-shown = axes[1].imshow(send, origin="lower", aspect="auto", cmap="viridis", extent=(0.5, 10.5, -0.5, 9.5), vmin=0, vmax=1)
+shown = axes[1].imshow(
+    send,
+    origin="lower",
+    aspect="auto",
+    cmap="viridis",
+    extent=(0.5, 10.5, -0.5, 9.5),
+    vmin=0,
+    vmax=1,
+)
 axes[1].set_title("where it sends", loc="left")
 figure.colorbar(shown, ax=axes[1], label="probability to send")
 for ax in axes:
     ax.set(xlabel="step", ylabel="jobs waiting")
-    ax.axvspan(2.5, 6.5, fill=False, hatch="//", edgecolor="#D55E00", alpha=0.35, linewidth=0)
+    ax.axvspan(
+        2.5, 6.5, fill=False, hatch="//", edgecolor="#D55E00", alpha=0.35, linewidth=0
+    )
 plt.show()
 
 # %% [markdown]
@@ -60,7 +72,15 @@ plt.show()
 
 # %%
 kept = os.environ.get("NOREGRET_DOCS_STORE", "paper")
-result = nr.run(problem, preset="paper", episodes=200_000, trials=10, record_every=1000, out=kept, progress=False)
+result = nr.run(
+    problem,
+    preset="paper",
+    episodes=200_000,
+    trials=10,
+    record_every=1000,
+    out=kept,
+    progress=False,
+)
 result
 
 # %%
@@ -69,14 +89,25 @@ for name in ("beta", "lam", "alpha", "eta", "xi", "zeta"):
 
 # %% tags=["hide-input"]
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-for ax, which, colour in ((axes[0], "regret", "#0072B2"), (axes[1], "violation", "#009E73"), (axes[2], "dual", "#CC79A7")):
+for ax, which, colour in (
+    (axes[0], "regret", "#0072B2"),
+    (axes[1], "violation", "#009E73"),
+    (axes[2], "dual", "#CC79A7"),
+):
     curve = result.interval(which)
     ax.plot(result.episodes, curve.mean, color=colour)
-    ax.fill_between(result.episodes, curve.low, curve.high, color=colour, alpha=0.25, linewidth=0)
+    ax.fill_between(
+        result.episodes, curve.low, curve.high, color=colour, alpha=0.25, linewidth=0
+    )
     ax.set_title({"dual": "dual variable Y"}.get(which, which), loc="left")
     ax.set_xlabel("episode")
 axes[2].axhline(best.dual[0], color="#555555", linestyle=":", label="the price for b")
-axes[2].axhline(nr.solve(problem, tighten=0.1).dual[0], color="#555555", linestyle="-.", label="the price for b + ζ")
+axes[2].axhline(
+    nr.solve(problem, tighten=0.1).dual[0],
+    color="#555555",
+    linestyle="-.",
+    label="the price for b + ζ",
+)
 axes[2].legend(frameon=False)
 plt.show()
 
@@ -102,19 +133,34 @@ plt.show()
 # %% tags=["hide-input"]
 betas, lams = [0.03, 0.1, 0.3, 1.0, 3.0], [0.0001, 0.001, 0.01, 0.1, 1.0]
 grid = {
-    "problems": ["job-scheduling"], "episodes": 200_000, "record_every": 4000, "seeds": [0],
-    "learners": [{"name": "primal-dual-lsvi", "preset": "paper", "grid": {"beta": betas, "lam": lams}}],
-}  # fmt: skip
+    "problems": ["job-scheduling"],
+    "episodes": 200_000,
+    "record_every": 4000,
+    "seeds": [0],
+    "learners": [
+        {
+            "name": "primal-dual-lsvi",
+            "preset": "paper",
+            "grid": {"beta": betas, "lam": lams},
+        }
+    ],
+}
 table = nr.sweep(grid, os.path.join(kept, "runs"), progress=False)
 curves = {}
-for run, beta, lam in zip(table.runs, table["param.beta"], table["param.lam"], strict=True):
+for run, beta, lam in zip(
+    table.runs, table["param.beta"], table["param.lam"], strict=True
+):
     curves[beta, lam] = run.curves()
 
 
 def whole(beta, lam, which):
     """A curve in whole numbers."""
     found = curves[beta, lam]
-    values = found["regret"] if which == "regret" else np.maximum(found["signed_violations"][..., 0], 0.0)
+    values = (
+        found["regret"]
+        if which == "regret"
+        else np.maximum(found["signed_violations"][..., 0], 0.0)
+    )
     return np.rint(np.concatenate([[0.0], np.ravel(values)])).astype(int).tolist()
 
 

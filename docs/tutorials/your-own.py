@@ -36,7 +36,12 @@ wetness = np.zeros((H, 3, 2))
 wetness[:, wet] = 1.0
 
 greenhouse = nr.TabularCMDP.with_constraints(
-    P, growth, [nr.Constraint(wetness, limit=1.0, sense="<=", name="wet hours")], mu=dry, name="greenhouse", share="all"
+    P,
+    growth,
+    [nr.Constraint(wetness, limit=1.0, sense="<=", name="wet hours")],
+    mu=dry,
+    name="greenhouse",
+    share="all",
 )
 best = nr.solve(greenhouse)
 print(greenhouse, best, sep="\n")
@@ -69,13 +74,15 @@ print(result)
 #
 # Many people's first idea is: take Q-learning, add a price times the utility to the reward, and move the price by what is
 # missing. Is that good? Write it down and measure it. A learner has a *state* (a `NamedTuple` of arrays) and two functions:
-# `plan` fills the policy, `update` takes in an episode. Both are plain Python that Numba compiles.
+# `plan` fills the policy, `update` takes in an episode. Both are plain Python that Numba compiles. Its class has a table of
+# its constants, and `begin` makes the first state.
 
 # %%
 from typing import NamedTuple
 
-from noregret.kernels.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register as register_kernels
 from noregret.learners import Learner, register
+from noregret.learners.presets import Constants, Number
 
 
 class PricedState(NamedTuple):
@@ -83,7 +90,7 @@ class PricedState(NamedTuple):
 
     policy: np.ndarray  # (H,S,A), every state has it
     Y: np.ndarray  # (m,), the price of each constraint; every state has it
-    worth: np.ndarray  # (1+m,H,S,A), the Q tables: the reward's, then one for each utility
+    worth: np.ndarray  # (1+m,H,S,A), the Q tables of the reward and of each utility
     visits: np.ndarray  # (H,S,A)
     available: np.ndarray  # (H,S,A)
     b: np.ndarray  # (m,)
@@ -106,7 +113,9 @@ def plan(state):
                     if composite > best:
                         best, choice = composite, a
             for a in range(A):
-                state.policy[h, s, a] = state.explore / count if state.available[h, s, a] else 0.0
+                state.policy[h, s, a] = (
+                    state.explore / count if state.available[h, s, a] else 0.0
+                )
             state.policy[h, s, choice] += 1.0 - state.explore
 
 
@@ -121,10 +130,17 @@ def update(state, states, actions, observed):
             later = 0.0
             if h + 1 < H:
                 for action in range(state.policy.shape[2]):
-                    later += state.policy[h + 1, following, action] * state.worth[j, h + 1, following, action]
-            state.worth[j, h, s, a] += rate * (observed[h, j] + later - state.worth[j, h, s, a])
+                    later += (
+                        state.policy[h + 1, following, action]
+                        * state.worth[j, h + 1, following, action]
+                    )
+            state.worth[j, h, s, a] += rate * (
+                observed[h, j] + later - state.worth[j, h, s, a]
+            )
     for i in range(len(state.b)):
-        state.Y[i] = max(state.Y[i] + state.eta * (state.b[i] - observed[:, 1 + i].sum()), 0.0)
+        state.Y[i] = max(
+            state.Y[i] + state.eta * (state.b[i] - observed[:, 1 + i].sum()), 0.0
+        )
 
 
 register_kernels(PricedState, plan, update)
@@ -137,15 +153,24 @@ class Priced(Learner):
     name = "priced-q"
     summary = "Q-learning on the reward plus a price times the utility"
 
-    def __init__(self, spec, *, episodes, preset, features, slater_gap, explore=0.1, eta=0.02):
-        m, (H, S, A) = spec.n_constraints, spec.available.shape
-        self.spec, self.episodes, self.preset = spec, episodes, preset
-        self.constants = {"explore": explore, "eta": eta}
-        self.explain = dict.fromkeys(self.constants, "given")
-        self._state = PricedState(
-            policy=np.zeros((H, S, A)), Y=np.zeros(m), worth=np.zeros((1 + m, H, S, A)), visits=np.zeros((H, S, A)),
-            available=spec.available.copy(), b=spec.thresholds.copy(), explore=float(explore), eta=float(eta),
-        )  # fmt: skip
+    table = Constants(
+        Number("explore", most=1, every=(0.1, "chosen")),
+        Number("eta", every=(0.02, "chosen")),
+    )
+
+    def begin(self, c):
+        """Nothing is known before the first episode. `c` has the table's constants."""
+        spec, m, shape = self.spec, self.spec.n_constraints, self.spec.available.shape
+        return PricedState(
+            policy=np.zeros(shape),
+            Y=np.zeros(m),
+            worth=np.zeros((1 + m, *shape)),
+            visits=np.zeros(shape),
+            available=spec.available.copy(),
+            b=spec.thresholds.copy(),
+            explore=c.explore,
+            eta=c.eta,
+        )
 
 
 # %% [markdown]
@@ -160,7 +185,11 @@ print("no complaints")
 
 # %%
 rivals = nr.compare(
-    [greenhouse], ["primal-dual-lsvi", "priced-q", "priced-q:explore=0.02", "uniform"], episodes=5000, trials=4, progress=False
+    [greenhouse],
+    ["primal-dual-lsvi", "priced-q", "priced-q:explore=0.02", "uniform"],
+    episodes=5000,
+    trials=4,
+    progress=False,
 )
 rivals
 
@@ -190,8 +219,16 @@ class Bumps(FeatureMap):
     """Bumps around centres on a line."""
 
     def __init__(self, centres, n_actions, width=0.4):
-        self.centres, self.width_of_bump = np.asarray(centres, dtype=float), float(width)
-        super().__init__(n_actions=n_actions, rows=1, width=len(self.centres), bound=np.sqrt(len(self.centres)))
+        self.centres, self.width_of_bump = (
+            np.asarray(centres, dtype=float),
+            float(width),
+        )
+        super().__init__(
+            n_actions=n_actions,
+            rows=1,
+            width=len(self.centres),
+            bound=np.sqrt(len(self.centres)),
+        )
 
     def _raw(self, states):  # (n, rows, width), before the division by the bound
         x = np.asarray(states)[:, :1]
@@ -211,11 +248,22 @@ for ax, features in zip(axes, (one, five), strict=True):
 plt.show()
 
 # %%
-options = {"episodes": 400, "trials": 2, "record_every": 20, "replan": "doubling", "progress": False}
+options = {
+    "episodes": 400,
+    "trials": 2,
+    "record_every": 20,
+    "replan": "doubling",
+    "progress": False,
+}
 print(f"{'features':18}{'hard regret':>13}{'hard violation':>17}")
-for name, features in (("one bump", one), ("five bumps", five), ("the problem's own", None)):
+for name, features in (
+    ("one bump", one),
+    ("five bumps", five),
+    ("the problem's own", None),
+):
     found = nr.run(world, features=features, **options)
-    print(f"{name:18}{found.hard_regret[:, -1].mean():13.1f}{found.hard_violation[:, -1].mean():17.1f}")
+    lost, missed = found.hard_regret[:, -1].mean(), found.hard_violation[:, -1].mean()
+    print(f"{name:18}{lost:13.1f}{missed:17.1f}")
 
 # %% [markdown]
 # The problem's own features are the ones in which it is exactly linear. Your own need not be perfect, but they must be able

@@ -25,6 +25,7 @@ _HOME = {
     "Agent": "agent",
     "Constraint": "problems.base",
     "InfeasibleError": "errors",
+    "Live": "live",
     "NoRegretError": "errors",
     "Optimum": "oracle",
     "Comparison": "results",
@@ -47,6 +48,7 @@ __all__ = [
     "Constraint",
     "InfeasibleError",
     "LinearCMDP",
+    "Live",
     "NoRegretError",
     "Optimum",
     "RunResult",
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from noregret.errors import InfeasibleError, NoRegretError
     from noregret.experiments.compare import compare
     from noregret.experiments.leaderboard import leaderboard
+    from noregret.live import Live
     from noregret.oracle import Optimum, evaluate, solve
     from noregret.problems.base import Constraint, TabularCMDP
     from noregret.problems.linear_continuous import LinearCMDP

@@ -15,6 +15,10 @@ class InputError(NoRegretError, ValueError):
     """A value that cannot be used; the message names the entry, the value and what was expected."""
 
 
+class ConflictError(InputError):
+    """A value under a name that is known with another value; the message says what is known."""
+
+
 class InfeasibleError(InputError):
     """No policy meets the constraints; the message names the reachable range."""
 
@@ -45,9 +49,9 @@ def printable(text: str) -> str:
 
 
 def shown(value: object, most: int = 80) -> str:
-    """A value as an error message shows it: its repr, cut to ``most`` letters."""
+    """A value as an error message shows it: its repr in one line, cut to ``most`` letters."""
     try:
-        text = repr(value)
+        text = " ".join(repr(value).split())
     except ValueError:  # an integer of more digits than Python writes
         text = "a number of thousands of digits"
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from noregret.errors import unknown_name
-from noregret.learners.minds import Played
+from noregret.agent.minds.protocol import PlayedEpisode
+from noregret.errors import InputError, unknown_name
 from noregret.problems.worlds import WorldSpec
 
 
 class FakeMind:
     """Prefers actions with a good mean; ``told`` are all episodes, ``plans`` counts what was planned."""
+
+    name, about, bounded_until = "soft-cells", "a mind for tests", None
 
     def __init__(self, spec: WorldSpec, seed: int, **options: Any) -> None:
         for key in options:
@@ -22,7 +24,7 @@ class FakeMind:
         self.sums, self.counts = np.zeros((2, spec.n_actions))
         self.dual, self.plan = np.zeros(spec.n_constraints), np.zeros(spec.n_actions)
         self.learned = self.planned = self.plans = 0
-        self.told: list[Played] = []
+        self.told: list[PlayedEpisode] = []
 
     def ready(self) -> None:
         if self.planned != self.learned:
@@ -34,18 +36,26 @@ class FakeMind:
         weight = weight if mask is None else np.where(mask, weight, 0.0)
         return weight / weight.sum()
 
-    def learn(self, played: Played) -> None:
+    def learn(self, played: PlayedEpisode, counts: bool = True) -> None:
         worth = played.rewards - played.values @ self.dual
         np.add.at(self.sums, played.actions, worth)
         np.add.at(self.counts, played.actions, 1)
         sign = 1.0 if self.spec.costs else -1.0
-        self.dual = np.maximum(0.0, self.dual + 0.05 * sign * (played.values.sum(axis=0) - self.spec.limits))
+        if counts:
+            self.dual = np.maximum(0.0, self.dual + 0.05 * sign * (played.values.sum(axis=0) - self.spec.limits))
         self.told.append(played)
         self.learned += 1
 
     @property
     def replans(self) -> int:
         return self.plans
+
+    @property
+    def estimate(self) -> Any:
+        return np.full(self.spec.n_constraints, np.nan)
+
+    def adequacy(self, fresh: Any) -> Any:
+        raise InputError("adequacy is for features that were given")
 
     def describe(self) -> list[str]:
         return ["features: none", f"heat: {self.heat}, by default"]

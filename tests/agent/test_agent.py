@@ -47,12 +47,21 @@ FEATURES = Fourier([0.0], [1.0], n_actions=2, order=4)
 
 
 def agent(env=None, **options):
-    given = {"features": FEATURES, "limit": 1.5, "horizon": 6, "episodes": 60, "beta": 0.1, "preset": "simple", "seed": 5}
+    given = {
+        "features": FEATURES,
+        "limit": 1.5,
+        "horizon": 6,
+        "episodes": 60,
+        "beta": 0.1,
+        "preset": "paper",
+        "share": "all",
+        "seed": 5,
+    }
     return nr.Agent(env or Drift(), **(given | options))
 
 
 def same(one, two):
-    a, b = one.learner.state(), two.learner.state()
+    a, b = one.learner.algorithm.state(), two.learner.algorithm.state()
     for key in a:
         np.testing.assert_array_equal(a[key], b[key], err_msg=key)
     assert one.rewards == two.rewards
@@ -76,10 +85,10 @@ def test_learning_in_two_calls_or_with_a_file_between_is_learning_in_one(options
 def test_the_schedule_without_an_end_changes_its_constants_with_the_episodes():
     a = agent(episodes=None, beta=None, preset="practical")
     a.learn(3, progress_bar=False)
-    early = a.learner.constants["zeta"], a.learner.constants["xi"]
-    a.mind.learned = 5000
+    early = a.learner.algorithm.constants["zeta"], a.learner.algorithm.constants["xi"]
+    a.learner.learned = 5000
     a.learn(1, progress_bar=False)
-    late = a.learner.constants["zeta"], a.learner.constants["xi"]
+    late = a.learner.algorithm.constants["zeta"], a.learner.algorithm.constants["xi"]
     assert late != early
 
 
@@ -95,10 +104,10 @@ def test_it_learns_what_the_limit_allows():
 
 
 def test_a_problem_brings_its_own_threshold_horizon_and_features():
-    a = nr.Agent(ONE, episodes=10, preset="simple", beta=0.1).learn(10, progress_bar=False)
+    a = nr.Agent(ONE, episodes=10, preset="paper", beta=0.1).learn(10, progress_bar=False)
     assert a.objectives.horizon == ONE.horizon and a.objectives.thresholds[0] == ONE.b[0] and a.features is ONE.features
-    b = nr.Agent("noregret/Queue-v0", episodes=5, preset="simple", beta=0.1).learn(5, progress_bar=False)
-    assert b.spec.n_constraints == 2 and isinstance(b.features, OneHot)
+    b = nr.Agent("noregret/Queue-v0", episodes=5, preset="paper", beta=0.1).learn(5, progress_bar=False)
+    assert b.learner.spec.n_constraints == 2 and isinstance(b.features, OneHot)
 
 
 def test_predict_follows_the_policy():
@@ -163,14 +172,14 @@ def test_a_bad_episode_names_step_and_value_and_is_not_counted(env, options, tex
         env.fault, env.length = None, 6
         a.learn(4, progress_bar=False)
         env.fault, env.length = fault, length
-    before, n = a.learner.state(), a.episodes
+    before, n = a.learner.algorithm.state(), a.episodes
     with pytest.raises(nr.NoRegretError) as caught:
         a.learn(3, progress_bar=False)
     assert text in str(caught.value)
-    after = a.learner.state()
+    after = a.learner.algorithm.state()
     for key in ("gram.Lambda", "gram.total", "gram.counts", "gram.visits", "Y"):
         np.testing.assert_array_equal(before[key], after[key])
-    assert a.episodes == n and a.learner._state.counters[0] == n
+    assert a.episodes == n and a.learner.algorithm._state.counters[0] == n
 
 
 def test_a_state_unseen_by_a_fitted_transformer_is_named():
@@ -194,7 +203,9 @@ def test_files_are_plain_versioned_and_checked(tmp_path):
     a.save(path)
     with np.load(path, allow_pickle=False) as file:
         meta = json.loads(file["meta"].tobytes())
-        assert meta["format"] == 2 and all(file[key].dtype != object for key in file.files)
+        assert (
+            meta["format"] == 4 and meta["version"] == nr.__version__ and all(file[key].dtype != object for key in file.files)
+        )
         arrays = {key: file[key] for key in file.files}
     loaded = nr.Agent.load(path, features=FEATURES)
     np.testing.assert_array_equal(loaded.probabilities([0.3], 1), a.probabilities([0.3], 1))
@@ -225,7 +236,7 @@ def test_files_are_plain_versioned_and_checked(tmp_path):
 
 
 def test_one_hot_needs_no_features_to_load(tmp_path):
-    a = nr.Agent("noregret/JobScheduling-v0", episodes=8, preset="simple", beta=0.1).learn(4, progress_bar=False)
+    a = nr.Agent("noregret/JobScheduling-v0", episodes=8, preset="paper", beta=0.1).learn(4, progress_bar=False)
     a.save(tmp_path / "a.npz")
     b = nr.Agent.load(tmp_path / "a.npz", env="noregret/JobScheduling-v0").learn(4, progress_bar=False)
     same(a.learn(4, progress_bar=False), b)
@@ -233,12 +244,12 @@ def test_one_hot_needs_no_features_to_load(tmp_path):
 
 def test_adequacy_tells_poor_features_from_good_ones():
     good = (
-        nr.Agent(ONE, episodes=800, preset="simple", beta=0.02, replan="doubling").learn(800, progress_bar=False).adequacy(150)
+        nr.Agent(ONE, episodes=800, preset="paper", beta=0.02, replan="doubling").learn(800, progress_bar=False).adequacy(150)
     )
     assert good.unexplained.max() < 0.15 and "adequate" in good.verdict
     flat = Fourier([-2.0], [2.0], n_actions=3, order=0)  # knows the action only
     poor = (
-        nr.Agent(ONE, episodes=800, preset="simple", beta=0.02, features=flat, replan="doubling")
+        nr.Agent(ONE, episodes=800, preset="paper", beta=0.02, features=flat, replan="doubling")
         .learn(800, progress_bar=False)
         .adequacy(150)
     )
@@ -274,5 +285,5 @@ def test_the_horizon_is_that_of_the_time_limit_and_transformers_are_fitted_on_pl
 
     env = gymnasium.wrappers.TimeLimit(gymnasium.make("CartPole-v1").unwrapped, 7)
     a = nr.Agent(env, features=RBFSampler(n_components=8, random_state=0), limit=1, utility=lambda *_: 0.0, episodes=4)
-    assert a.objectives.horizon == 7 and a.spec.dimension == 16
+    assert a.objectives.horizon == 7 and a.learner.spec.dimension == 16
     a.learn(4, progress_bar=False)

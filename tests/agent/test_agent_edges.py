@@ -12,11 +12,11 @@ from gymnasium import spaces
 
 import noregret as nr
 import noregret.agent.agent
-import noregret.agent.regression
+import noregret.agent.minds.regression
 from noregret._system.interrupts import held
+from noregret.agent.minds.soft_cells import mind as cells
 from noregret.features import Lifted, Table, one_hot
-from noregret.learners import continuous
-from noregret.learners.cells import mind as cells
+from noregret.learners.lsvi import continuous
 
 
 class Line(gymnasium.Env):
@@ -47,7 +47,7 @@ def learned(n, *args, **options):
 
 
 def same(one, two):
-    a, b = one.learner.state(), two.learner.state()
+    a, b = one.learner.algorithm.state(), two.learner.algorithm.state()
     for key in a:
         np.testing.assert_array_equal(a[key], b[key], err_msg=key)
     assert one.rewards == two.rewards and one.lengths == two.lengths and len(one.values) == len(two.values)
@@ -56,7 +56,7 @@ def same(one, two):
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------
 
 
-WATCHED = {module.__file__ for module in (noregret.agent.agent, noregret.agent.regression, continuous, cells)}
+WATCHED = {module.__file__ for module in (noregret.agent.agent, noregret.agent.minds.regression, continuous, cells)}
 
 
 def interrupt_at(line, work):
@@ -109,8 +109,8 @@ def test_ctrl_c_at_any_line_of_a_mind_that_finds_features_loses_and_doubles_noth
         counted.add(broken.episodes)
         broken.learn(6 - broken.episodes, progress_bar=False)
         assert broken.rewards == whole.rewards
-        for key, value in whole.mind.arrays().items():
-            np.testing.assert_array_equal(value, broken.mind.arrays()[key], err_msg=key)
+        for key, value in whole.learner.arrays().items():
+            np.testing.assert_array_equal(value, broken.learner.arrays()[key], err_msg=key)
         if not came:
             break
     assert line > 50 and counted == {3, 4}
@@ -170,7 +170,7 @@ def test_spaces_that_start_elsewhere_give_the_same_agent_in_the_environments_own
 def test_transformers_are_fitted_on_states_counted_as_the_learner_counts_them():
     preprocessing = pytest.importorskip("sklearn.preprocessing")
     a = learned(5, Line(state=3), features=preprocessing.OneHotEncoder())
-    assert a.spec.dimension == 8 and a.probabilities(6, 0).shape == (2,)
+    assert a.learner.spec.dimension == 8 and a.probabilities(6, 0).shape == (2,)
 
 
 # --- costs and utilities ----------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_an_environment_or_an_argument_that_cannot_be_meant_is_refused_by_load(t
         ({"env": Line(action=1, n_actions=3)}, "env has 3 actions; expected 2"),
         ({"env": Line(action=1, n=5)}, "env has 5 states; expected 4"),
         ({"env": Line()}, "env counts states and actions from [0, 0]; expected [0, 1]"),
-        ({"env": Line(action=1), "utilty": "cost"}, "unknown argument of Agent.load 'utilty'; did you mean 'utility'?"),
+        ({"env": Line(action=1), "cost": "cost", "utility": "cost"}, "cost and utility are both given"),
     ):
         with pytest.raises(nr.NoRegretError) as caught:
             nr.Agent.load(tmp_path / "a.npz", **options)
@@ -246,10 +246,10 @@ def test_an_environment_or_an_argument_that_cannot_be_meant_is_refused_by_load(t
 
 def test_no_more_is_learned_than_memory_was_bounded_for():
     a = learned(8, episodes=10)
-    before = a.learner.state()
+    before = a.learner.algorithm.state()
     with pytest.raises(nr.NoRegretError, match="episodes is 3; expected at most 2, what is left of the 10"):
         a.learn(3)
-    assert a.episodes == 8 and all((before[key] == value).all() for key, value in a.learner.state().items())
+    assert a.episodes == 8 and all((before[key] == value).all() for key, value in a.learner.algorithm.state().items())
     a.learn(2, progress_bar=False)
     with pytest.raises(nr.NoRegretError, match="episodes is 1; expected at most 0"):
         a.learn(1)
@@ -373,5 +373,7 @@ def test_to_ask_for_auto_is_to_leave_it_out():
         "limit": 1.0,
         "utility": lambda *_: 0.0,
     }
-    made = [nr.Agent(OneBuffer(), horizon=10, **given, **share).learner.constants for share in ({}, {"share": "auto"})]
+    made = [
+        nr.Agent(OneBuffer(), horizon=10, **given, **share).learner.algorithm.constants for share in ({}, {"share": "auto"})
+    ]
     assert made[0] == made[1] and made[0]["share"] == "all"

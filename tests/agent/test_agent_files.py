@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import noregret as nr
+from noregret.agent import files
 from noregret.errors import FileError, NoRegretError
+from tests.agent.toys import BOX, MASKS, Toy
 
 PROBLEM = "random:S=4,A=2,H=3"
 
@@ -26,8 +31,19 @@ def saved(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
 
 
 def again(path: Path, arrays: dict[str, Any]) -> nr.Agent:
-    """Load, act and learn; what is found wrong only there would have been a crash."""
+    """Write and use a file."""
     np.savez(path, **arrays)
+    return used(path)
+
+
+def forged(path: Path, arrays: dict[str, Any]) -> nr.Agent:
+    """The same with a seal made again, as a stranger can."""
+    np.savez(path, **files.sealed(arrays))
+    return used(path)
+
+
+def used(path: Path) -> nr.Agent:
+    """Load, act and learn; what is found wrong only there would have been a crash."""
     agent = nr.Agent.load(path, env=nr.problems.load(PROBLEM))
     for step in range(3):
         assert np.isfinite(agent.probabilities(0, step)).all()
@@ -54,14 +70,14 @@ def test_numbers_out_of_range_are_refused_by_name(tmp_path: Path, saved: dict[st
     with pytest.raises(
         NoRegretError, match=rf"a\.npz: state\['{entry}|a\.npz: state\['gram\.F'\] has \d+ places|state\['gram\.M"
     ):
-        again(tmp_path / "a.npz", saved | {f"state.{entry}": wrong})
+        forged(tmp_path / "a.npz", saved | {f"state.{entry}": wrong})
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.int8, ">f8", "U3"])
+@pytest.mark.parametrize("kind", [np.float32, np.int8, np.uint64])
 def test_other_types_and_shapes_are_refused(tmp_path: Path, saved: dict[str, Any], kind: Any) -> None:
     for wrong in (saved["state.gram.counts"].astype(kind), saved["state.gram.counts"][:-1]):
         with pytest.raises(NoRegretError, match=r"state\['gram\.counts'\] has shape"):
-            again(tmp_path / "a.npz", saved | {"state.gram.counts": wrong})
+            forged(tmp_path / "a.npz", saved | {"state.gram.counts": wrong})
 
 
 @pytest.mark.parametrize(
@@ -72,17 +88,17 @@ def test_other_types_and_shapes_are_refused(tmp_path: Path, saved: dict[str, Any
         ("seed", -1, ""), ("seed", "x", "entry 'seed'"), ("episodes", 10**30, "episodes"), ("one_hot", [10**9, 2], "10000000"),
         ("one_hot", [4, 2, 1], "TypeError"), ("n_actions", 3, "3"), ("learner", "opdop", "unknown learner"),
         ("learner", {}, "entry"),
-        ("objectives", {}, "'limits'"), ("objectives", {"horizon": 10**9}, ""), ("features", "\x1b[2J", "entry 'features'"),
-        ("format", 4, "has format 4"), ("bound", True, "entry 'bound'"), ("outside", "?", "unknown outside"),
+        ("objectives", {}, "KeyError"), ("objectives", {"horizon": 10**9}, ""), ("features", "\x1b[2J", "entry 'features'"),
+        ("format", 3, "has format 3"), ("bound", True, "entry 'bound'"), ("outside", "?", "unknown outside"),
         ("outside", 3, "entry"),
-        ("parts", [0], "parts is 0"), ("parts", 3, "entry"), ("world", [1], "expected two"), ("world", "x", "entry"),
+        ("parts", [0], "parts is 0"), ("parts", 3, "entry"), ("world", [1], "expected 2 numbers"), ("world", "x", "entry"),
     ],
 )  # fmt: skip
 def test_malformed_metadata_is_one_line(tmp_path: Path, saved: dict[str, Any], name: str, value: Any, said: str) -> None:
     meta = json.loads(saved["meta"].tobytes())
     meta[name] = meta[name] | value if isinstance(value, dict) and name == "objectives" and value else value
     with pytest.raises(NoRegretError, match=r"a\.npz: |env has") as error:
-        again(tmp_path / "a.npz", saved | {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)})
+        forged(tmp_path / "a.npz", saved | {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)})
     assert said in str(error.value) and "\n" not in str(error.value) and "\x1b" not in str(error.value)
 
 
@@ -117,5 +133,109 @@ def test_a_mind_that_found_its_features_is_read_only_as_it_was_written(tmp_path:
         with pytest.raises(NoRegretError, match=r"a\.npz: ") as error:
             again(tmp_path / "a.npz", arrays)
         assert "\n" not in str(error.value)
-    with pytest.raises(NoRegretError, match="has format 4"):
-        again(tmp_path / "a.npz", found | {"meta": np.frombuffer(b'{"format": 4}', dtype=np.uint8)})
+    with pytest.raises(NoRegretError, match="has format 3"):
+        again(tmp_path / "a.npz", found | {"meta": np.frombuffer(b'{"format": 3}', dtype=np.uint8)})
+
+
+# --- forged, with a seal that fits ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Agents that found their features, of vectors and of numbers."""
+    path, out = tmp_path_factory.mktemp("agents") / "a.npz", {}
+    for kind, space in (("vectors", BOX), ("numbers", spaces.Discrete(5))):
+        agent = nr.Agent(Toy(space, spaces.Discrete(3), MASKS, ends=0.1), limit=2.0, horizon=5, states=9)
+        agent.learn(60, progress_bar=False).save(path)
+        with np.load(path) as file:
+            out[kind] = dict(file)
+    return out
+
+
+def refused(path: Path, arrays: dict[str, Any], said: str = "") -> None:
+    np.savez(path, **files.sealed(arrays))
+    with pytest.raises(NoRegretError) as error:
+        nr.Agent.load(path)
+    assert said in str(error.value) and str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["vectors", "numbers"])
+def test_every_array_of_soft_cells_is_checked(tmp_path: Path, cells: dict[str, dict[str, Any]], kind: str) -> None:
+    good, path = cells[kind], tmp_path / "a.npz"
+    np.savez(path, **files.sealed(good))
+    nr.Agent.load(path)
+    names = [name for name in good if name.startswith("state.")]
+    assert {name.split("/")[0] for name in names if "/" in name} == {
+        f"state.{g}" for g in ("record", "memory", "dual", "trials", "plan", "best")
+    }
+    for name in names:
+        array, called = good[name], f"state[{name.removeprefix('state.')!r}]"
+        refused(path, good | {name: array[None]}, called)
+        refused(path, good | {name: array.astype(np.float32 if array.dtype != np.float32 else np.int8)}, called)
+        refused(path, {key: value for key, value in good.items() if key != name})
+        if array.dtype == np.float64 and array.size and "estimate" not in name:
+            wrong = array.copy()
+            wrong.flat[-1] = np.nan
+            refused(path, good | {name: wrong}, called)
+        if array.dtype == np.int64 and array.size:
+            for number in (-1, 1 << 62):
+                wrong = array.copy()
+                wrong.flat[-1] = number
+                refused(path, good | {name: wrong})
+    refused(path, good | {"state.more": np.zeros(3)}, "state['more'] is not known")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change"),
+    [
+        ("numbers", "plan/model.after", lambda a: np.full_like(a, 1 << 30)),
+        ("numbers", "plan/model.visits", lambda a: a[:1]),
+        ("numbers", "plan/model.row", lambda a: a[::-1].copy()),
+        ("numbers", "plan/model.allowed", lambda a: np.ones((200_000, a.shape[1]), bool)),
+        ("numbers", "memory/place", lambda a: np.zeros_like(a)),
+        ("numbers", "memory/next", lambda a: a[:1].repeat(3, axis=0)),
+        ("vectors", "plan/model.Z", lambda a: a[:1]),
+        ("vectors", "plan/model.Z", lambda a: 100 * a),
+        ("vectors", "plan/model.active", lambda a: a + 1),
+        ("vectors", "plan/model.chances", lambda a: 2 * a),
+        ("vectors", "plan/width", lambda a: 1e-9 * a),
+        ("vectors", "plan/outlook", lambda a: 0 * a),
+        ("vectors", "memory/lengths", lambda a: a[::-1] + 1),
+        ("vectors", "memory/actions", lambda a: a + 3),
+    ],
+)  # fmt: skip
+def test_arrays_that_sent_kernels_astray_are_refused_by_name(
+    tmp_path: Path, cells: dict[str, dict[str, Any]], kind: str, name: str, change: Any
+) -> None:
+    refused(tmp_path / "a.npz", cells[kind] | {f"state.{name}": change(cells[kind][f"state.{name}"])}, "state[")
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "value"),
+    [
+        ("vectors", "world", [0, 1_000_000]), ("vectors", "horizon", 10**7), ("numbers", "horizon", 10**7),
+        ("numbers", "world", [2, 0]), ("vectors", "n_actions", 10**9), ("numbers", "limits", [1e300]),
+    ],
+)  # fmt: skip
+def test_sizes_in_the_metadata_are_counted_before_anything_is_made(
+    tmp_path: Path, cells: dict[str, dict[str, Any]], kind: str, entry: str, value: Any
+) -> None:
+    meta = json.loads(cells[kind]["meta"].tobytes())
+    (meta["objectives"] if entry in meta["objectives"] else meta)[entry] = value
+    before, clock = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    refused(tmp_path / "a.npz", cells[kind] | {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)})
+    assert time.process_time() - clock < 1.0
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB
+
+
+def test_what_was_learned_is_what_a_file_may_hold(tmp_path: Path) -> None:
+    """Numbers that a file would be refused for are refused when they come."""
+    agent = nr.Agent(Toy(BOX, spaces.Discrete(3)), limit=2.0, horizon=1)
+    for reward, x in ((1e26, [0.0, 0.0]), (0.0, [1e61, 0.0])):
+        with pytest.raises(NoRegretError, match="at most 1e"):
+            agent.tell_episode([x, [0.0, 0.0]], [0], [reward], [0.0])
+    for k in range(30):
+        agent.tell_episode([[1e60 * (k % 2), 0.0], [0.0, -1e60]], [k % 3], [1e25 * (-1) ** k], [1e25])
+    agent.save(tmp_path / "a.npz")
+    chances = nr.Agent.load(tmp_path / "a.npz").probabilities([1.0, 1.0], 0)
+    np.testing.assert_array_equal(chances, agent.probabilities([1.0, 1.0], 0))

@@ -8,14 +8,14 @@ import pytest
 from gymnasium import spaces
 
 import noregret as nr
-from noregret.agent import choice
+from noregret.agent import setup
 from tests.agent.fake_mind import FakeMind
 from tests.agent.toys import BOX, MASKS, Asked, Toy, agent, same
 
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch):
-    monkeypatch.setitem(choice.MINDS, "soft-cells", FakeMind)
+    monkeypatch.setitem(setup.FINDERS, "soft-cells", FakeMind)
 
 
 @pytest.mark.parametrize("kind", ["info", "method", "wrapped"])
@@ -25,7 +25,7 @@ def test_a_masked_action_is_never_taken(kind):
     a = agent(outer).learn(40, progress_bar=False)
     a.evaluate(10)
     assert len(env.taken) == 250 and all(MASKS[h, action] for h, action in env.taken)
-    masks = a.mind.told[0].masks
+    masks = a.learner.told[0].masks
     np.testing.assert_array_equal(masks[:5], MASKS[:5].astype(bool))
     assert masks.shape == (6, 3) and masks[5].all()  # after the end nothing is to be done
     assert a.probabilities([0.0, 0.0], 0, mask=[0, 0, 1]).tolist() == [0.0, 0.0, 1.0]
@@ -82,11 +82,11 @@ def test_a_vector_of_environments_plays_rounds_with_one_plan(mode):
     one = agent(Toy(BOX, spaces.Discrete(3), ends=0.2)).learn(12, progress_bar=False)
     same(one, agent(vector(1, mode)).learn(12, progress_bar=False))
     many = agent(vector(4, mode)).learn(10, progress_bar=False)
-    assert many.episodes == 10 and many.mind.plans == 2 and min(many.lengths) < 5 == max(many.lengths)
+    assert many.episodes == 10 and many.learner.plans == 2 and min(many.lengths) < 5 == max(many.lengths)
     same(many, agent(vector(4, "NEXT_STEP")).learn(10, progress_bar=False))  # each mode shows the same episodes
     first = agent(Toy(BOX, spaces.Discrete(3), ends=0.2)).learn(1, progress_bar=False)
     assert many.rewards[0] == first.rewards[0]
-    for played in many.mind.told:
+    for played in many.learner.told:
         assert len(played.observations) == len(played.actions) + 1
     assert many.evaluate(7).episodes == 7
 
@@ -96,7 +96,7 @@ def test_a_vector_of_environments_plays_rounds_with_one_plan(mode):
 def test_masks_of_a_vector_of_environments(mode, kind):
     env = vector(3, mode, ends=0.3, masks=MASKS[[0, 1, 2, 3, 4, 4]], kind=kind)
     a = agent(env).learn(9, progress_bar=False)
-    for played in a.mind.told:
+    for played in a.learner.told:
         L = len(played.actions)
         np.testing.assert_array_equal(played.masks[:L], MASKS[:L].astype(bool))
         assert all(MASKS[h, action] for h, action in enumerate(played.actions))
@@ -115,4 +115,4 @@ def test_environments_in_other_processes_and_made_as_a_whole():
         env.close()
     whole = gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="vector_entry_point")
     b = nr.Agent(whole, limit=5, horizon=20, utility=lambda x, action, y, reward, info: 0.0).learn(6, progress_bar=False)
-    assert b.episodes == 6 and b.spec.dimension == 4
+    assert b.episodes == 6 and b.learner.spec.dimension == 4

@@ -44,13 +44,13 @@ def agent(kind, **options):
 
 
 def same(one, two):
-    a, b = one.mind.arrays(), two.mind.arrays()
+    a, b = one.learner.arrays(), two.learner.arrays()
     assert a.keys() == b.keys()
     for key in a:
         np.testing.assert_array_equal(a[key], b[key], err_msg=key)
     assert one.rewards == two.rewards and one.lengths == two.lengths
     np.testing.assert_array_equal(one.values, two.values)
-    np.testing.assert_array_equal(one.duals, two.duals)
+    np.testing.assert_array_equal(one.curve.dual, two.curve.dual)
 
 
 def flown(a, name, late=False):
@@ -89,8 +89,8 @@ def test_episodes_in_flight_at_once_and_told_in_any_order(kind):
     for name in "abc":
         envs[name] = Cart()
         x, info = envs[name].reset(seed=a.env_seed)
-        envs[name].last = [a.act(x, name, info["action_mask"])]
-    assert a.in_flight == ("a", "b", "c") and a.mind.replans == agent(kind).learn(10, progress_bar=False).mind.replans + 1
+        envs[name].last = [a.act(x, name, mask=info["action_mask"])]
+    assert a.in_flight == ("a", "b", "c") and a.learner.replans == agent(kind).learn(10, progress_bar=False).learner.replans + 1
     out = {name: [] for name in "abc"}
     over = set()
     while len(over) < 3:
@@ -102,7 +102,7 @@ def test_episodes_in_flight_at_once_and_told_in_any_order(kind):
             if ended or cut:
                 over.add(name)
             else:
-                env.last.append(a.act(x, name, info["action_mask"]))
+                env.last.append(a.act(x, name, mask=info["action_mask"]))
     assert a.episodes == 10
     for i, name in enumerate("cab"):
         steps = out[name]
@@ -118,8 +118,8 @@ def test_episodes_in_flight_at_once_and_told_in_any_order(kind):
 def test_whole_episodes_from_a_log_are_learned_as_if_they_were_played(kind):
     whole, told = agent(kind), agent(kind)
     log = []
-    take = whole._take
-    whole._take = lambda number, played: (log.append(played), take(number, played))[1]
+    take = whole.learner.learn
+    whole.learner.learn = lambda played, counts: (log.append(played), take(played, counts))[1]
     whole.learn(12, progress_bar=False)
     for p in log:
         told.tell_episode(p.observations, p.actions, p.rewards, p.values, terminated=p.terminated, masks=p.masks[:-1])
@@ -163,37 +163,46 @@ def test_actions_of_different_episodes_are_drawn_from_different_numbers():
 def test_what_is_refused_is_one_line_and_changes_nothing():
     a = agent("found").learn(5, progress_bar=False)
     a.act([0.0], "x")
-    before = a.mind.arrays()["counters"].tolist()
+    before = a.learner.arrays()["counters"].tolist()
     cases = [
-        (lambda: a.tell(0.0, 0.0, [0.0]), "the episode is not in flight; expected act() first (in flight: 'x')"),
+        (
+            lambda: a.tell(0.0, 0.0, [0.0]),
+            "the episode is not in flight; expected one that began",
+        ),
         (lambda: a.tell(0.0, 0.0, [0.0], episode="y"), "episode 'y' is not in flight"),
-        (lambda: a.tell([0.0, 1.0], [0.0, 1.0], [0.0], episode="x"), "episode 'x' is told of 2 actions; expected at most 1"),
-        (lambda: a.tell(0.0, [0.0, 1.0], [0.0], episode="x"), "values has shape (2,); expected 1 for each of 1 actions"),
+        (
+            lambda: a.tell([0.0, 1.0], [0.0, 1.0], [0.0], episode="x"),
+            "steps 0 to 1 are reported and 1 were decided",
+        ),
+        (
+            lambda: a.tell(0.0, [0.0, 1.0], [0.0], episode="x"),
+            "and values (2,); expected 1 for each reward",
+        ),
         (lambda: a.tell(np.nan, 0.0, [0.0], episode="x"), "step 0: reward is nan; expected a finite number"),
-        (lambda: a.tell(0.0, np.inf, [0.0], episode="x"), "step 0: cost 0 is inf; expected a finite number"),
+        (lambda: a.tell(0.0, np.inf, [0.0], episode="x"), "step 0: values[0] is inf; expected a finite number"),
         (lambda: a.tell(0.0, 0.0, terminated=True, episode="x"), "observation is None; expected what came after"),
         (lambda: a.tell(0.0, 0.0, [np.nan], terminated=True, episode="x"), "step 1: observation[0] is nan"),
         (lambda: a.act([np.nan], "x"), "step 1: observation[0] is nan"),
         (lambda: a.act([0.0], "x", mask=[0, 0, 0]), "step 1: the action mask allows no action"),
         (lambda: a.act([0.0], "x", mask=[1, 1]), "step 1: action mask has 2 entries; expected 3"),
         (lambda: a.act([0.0, 1.0], "z"), "step 0: observation has 2 numbers; expected 1"),
-        (lambda: a.drop("y"), "episode 'y' is not in flight"),
+        (lambda: a.abandon("y"), "episode 'y' is not in flight"),
     ]
     for make, text in cases:
         with pytest.raises(nr.NoRegretError) as caught:
             make()
         assert text in str(caught.value) and "\n" not in str(caught.value)
-    assert a.in_flight == ("x",) and a.mind.arrays()["counters"].tolist() == before and a.episodes == 5
+    assert a.in_flight == ("x",) and a.learner.arrays()["counters"].tolist() == before and a.episodes == 5
     a.act([0.0], "x")
-    with pytest.raises(nr.NoRegretError, match="ends after 1 steps, and 2 actions were taken"):
+    with pytest.raises(nr.NoRegretError, match="ends after 1 steps, and 2 were decided"):
         a.tell(0.0, 0.0, [0.0], terminated=True, episode="x")
     for _ in range(H - 2):
         a.act([0.0], "x")
-    with pytest.raises(nr.NoRegretError, match=f"episode 'x' took its {H} steps; expected tell"):
+    with pytest.raises(nr.NoRegretError, match=f"episode 'x' took its {H} steps; expected a report"):
         a.act([0.0], "x")
     assert a.tell([0.0] * H, [0.0] * H, [0.0], episode="x").length == H
     a.act([0.0], "gone")
-    a.drop("gone")
+    a.abandon("gone")
     assert a.in_flight == () and a.episodes == 6
 
 

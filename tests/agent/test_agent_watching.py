@@ -10,7 +10,6 @@ from gymnasium import spaces
 import noregret as nr
 from noregret.gym.expressions import Expression
 from noregret.results import drawing
-from tests.agent.test_agent import FEATURES
 
 EFFORT = Expression("action != 1")
 
@@ -32,7 +31,7 @@ def test_the_plot_has_every_episode_rolling_means_the_limit_and_the_dual(car):
     np.testing.assert_array_equal(dots.get_ydata(), agent.rewards)
     np.testing.assert_allclose(line.get_ydata()[-1], np.mean(agent.rewards[-4:]))
     assert any(list(line.get_ydata()) == [9.0, 9.0] for line in axes[0, 1].lines)
-    np.testing.assert_array_equal(axes[0, 2].lines[0].get_ydata(), np.array(agent.duals)[:, 0])
+    np.testing.assert_array_equal(axes[0, 2].lines[0].get_ydata(), np.array(agent.curve.dual)[:, 0])
     pyplot.close("all")
 
 
@@ -44,7 +43,7 @@ def test_the_policy_map_shows_the_likeliest_action_where_the_agent_was(car, tmp_
     car.policy_map(step=3, ax=ax)
     image = ax.images[0]
     left, right, low, high = image.get_extent()
-    np.testing.assert_allclose([[left, low], [right, high]], car.seen)
+    np.testing.assert_allclose([[left, low], [right, high]], car.curve.seen)
     picture = np.asarray(image.get_array())
     assert picture.shape == (60, 60, 3)
     colours = np.array([[part / 255 for part in bytes.fromhex(drawing.COLOURS[i][1:])] for i in range(3)])
@@ -53,7 +52,7 @@ def test_the_policy_map_shows_the_likeliest_action_where_the_agent_was(car, tmp_
         share = 0.15 + 0.85 * (chances.max() - 1 / 3) / (2 / 3)
         np.testing.assert_allclose(picture[0, i], 1 - share * (1 - colours[chances.argmax()]))
     car.save(tmp_path / "a.npz")
-    np.testing.assert_array_equal(nr.Agent.load(tmp_path / "a.npz").seen, car.seen)
+    np.testing.assert_array_equal(nr.Agent.load(tmp_path / "a.npz").curve.seen, car.curve.seen)
     other = nr.Agent("CartPole-v1", limit=9, utility=EFFORT, horizon=12).learn(1, progress_bar=False)
     with pytest.raises(nr.NoRegretError, match="two-dimensional observations that were learned from; this one has 4"):
         other.policy_map()
@@ -108,7 +107,8 @@ def test_what_cannot_be_filmed_is_one_line(car, tmp_path):
 def test_the_summary_names_every_choice(car):
     said = car.summary()
     for words in (
-        "soft-cells, H=60 A=3 d=2", "pushes at most 90", "range of reward: [-1, 0], found from data", "scaling:", "features:",
+        "met: pushes 35", "], at most 90, over the last 6 episodes", "no guarantee", "soft-cells, H=60 A=3 d=2",
+        "range of reward: [-1, 0], found from data", "scaling:", "features:",
         "states:", "absorbing", "price", "GB", "last 6 episodes: reward -60",
     ):  # fmt: skip
         assert words in said, words
@@ -136,9 +136,11 @@ def test_gymnasiums_own_environments_need_nothing_else(name, cost, options, tmp_
     whole, parts = made().learn(8, progress_bar=False), made().learn(5, progress_bar=False)
     parts.save(tmp_path / "a.npz")
     again = nr.Agent.load(tmp_path / "a.npz", env=name, utility=Expression(cost)).learn(3, progress_bar=False)
-    assert whole.rewards == again.rewards and np.array_equal(whole.duals, again.duals) and whole.lengths == again.lengths
-    for key, value in whole.mind.arrays().items():
-        np.testing.assert_array_equal(value, again.mind.arrays()[key], err_msg=key)
+    assert (
+        whole.rewards == again.rewards and np.array_equal(whole.curve.dual, again.curve.dual) and whole.lengths == again.lengths
+    )
+    for key, value in whole.learner.arrays().items():
+        np.testing.assert_array_equal(value, again.learner.arrays()[key], err_msg=key)
     env = gymnasium.make(name)
     assert env.action_space.contains(whole.predict(env.reset(seed=0)[0], 0)) and whole.evaluate(2).episodes == 2
 
@@ -154,17 +156,5 @@ def test_a_taxi_takes_no_masked_action_and_learns_quickly():
 
     env.unwrapped.step = watched
     agent = nr.Agent(env, limit=1, utility=Expression("reward == -10")).learn(30, progress_bar=False)
-    assert agent.spec.n_states == 500 and len(taken) == sum(agent.lengths) and all(taken)
-    assert agent.mind.memory_bound() < 200e6
-
-
-# --- files of earlier versions ------------------------------------------------------------------------------------------
-
-
-def test_an_agent_of_version_0_1_is_read_as_before():
-    from pathlib import Path
-
-    agent = nr.Agent.load(Path(__file__).parent / "agent-0.1.npz", features=FEATURES)
-    assert agent.episodes == 20 and agent.learner_name == "primal-dual-lsvi" and agent.objectives.limits == (1.5,)
-    assert agent.probabilities([0.4], 2)[1] == pytest.approx(1.0)
-    np.testing.assert_array_equal(agent.history.rewards, agent.rewards)
+    assert agent.learner.spec.n_states == 500 and len(taken) == sum(agent.lengths) and all(taken)
+    assert agent.learner.memory_bound() < 200e6

@@ -50,7 +50,7 @@ def agent(env, learner=None, **options):
 
 
 def same(one, two):
-    for key, value in one.mind.arrays().items():
-        np.testing.assert_array_equal(value, two.mind.arrays()[key], err_msg=key)
+    for key, value in one.learner.arrays().items():
+        np.testing.assert_array_equal(value, two.learner.arrays()[key], err_msg=key)
     assert one.rewards == two.rewards and one.lengths == two.lengths
-    np.testing.assert_array_equal(one.duals, two.duals)
+    np.testing.assert_array_equal(one.curve.dual, two.curve.dual)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import app
+from noregret.errors import FileError
 from noregret.gym.expressions import Expression
 from tests import browser
 
@@ -125,7 +127,7 @@ def test_an_environment_of_ones_own_by_import_and_utilities(tmp_path):
         ("NoSuch-v0 --limit 1", "env is 'NoSuch-v0'; Gymnasium cannot make it"),
         ("MountainCar-v0 --limit 1 --cost acton!=1", "unknown name 'acton'; expected action, obs, next_obs"),
         ("MountainCar-v0 --limit 1 --cost obs.T", "not allowed"),
-        ("MountainCar-v0 --limit 1 --cost obs", "step 0: expression 'obs' is"),
+        ("MountainCar-v0 --limit 1 --cost obs", "step 0: expression 'obs' cannot be computed"),
         ("MountainCar-v0 --limit 1 --limit 2 --cost action", "1 expressions and 2 totals"),
         ("MountainCar-v0 --cost action", "neither given"),
         ("MountainCar-v0 --limit 1 --cost action --utility action", "both given"),
@@ -146,3 +148,12 @@ def test_what_is_refused_is_one_line_and_leaves_no_agent(line, said):
     result = runner.invoke(app, ["learn", *line.split()])
     assert result.exit_code == 1 and said in result.output, result.output
     assert result.output.count("\n") == 1 and not list(Path().rglob("agent.npz"))
+
+
+def test_a_pipe_in_place_of_the_command_is_refused_and_not_waited_for(tmp_path):
+    """Reading it would wait for somebody to write."""
+    learn = sys.modules["noregret.cli.learn"]
+    (tmp_path / "agent.npz").touch()
+    os.mkfifo(tmp_path / "command.json")
+    with pytest.raises(FileError, match=r"command.json: cannot be read; expected what .*agent.npz learned"):
+        learn._resumed(tmp_path, {}, None, False)

@@ -55,6 +55,7 @@ def test_the_price_of_a_constraint_follows_its_slider(tmp_path: Path) -> None:
         page.size(390, 844, phone=True)
         page.open(_page(tmp_path, "price", data))
         page.wait("!!document.querySelector('.nr-slider .panels')")
+        assert page.run("document.querySelector('.panel').contains(document.querySelector('input'))"), "it is under its curve"
         assert page.run("document.querySelector('.without')") is None
         assert page.run("document.documentElement.scrollWidth") <= 390
         seen = []

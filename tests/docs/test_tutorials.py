@@ -31,6 +31,13 @@ def test_a_notebook_has_a_title_and_cells_that_compile(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_lines_that_a_page_shows_fit_its_column(path: Path) -> None:
+    for head, body in zip(*[iter(re.split(r"^# %%(.*)\n", path.read_text(), flags=re.MULTILINE)[1:])] * 2, strict=True):
+        shown = "[markdown]" not in head and "hide-input" not in head
+        assert not shown or max(map(len, body.splitlines()), default=0) <= 88, f"ruff format --line-length 88 {path}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_links_lead_to_a_page_or_to_the_source_of_one(path: Path) -> None:
     made = ("gallery/", "reference/")  # by the build
     text = "".join(body for markdown, body in _cells(path) if markdown)

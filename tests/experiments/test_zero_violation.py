@@ -18,7 +18,7 @@ def test_no_trial_ends_with_a_violation(name: str) -> None:
     problem = nr.problems.load(name)
     runs = [
         nr.run(
-            problem, episodes=K, trials=5, record_every=K, slater_gap="oracle", zeta="theorem", zeta_scale=case.scale,
+            problem, episodes=K, trials=5, record_every=K, slater_gap="oracle", zeta=f"theorem_2({case.scale})", xi="4*H/gamma",
             progress=False,
         )
         for K in (1024, 2048, 4096)
@@ -43,7 +43,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     from noregret.cli import app
 
-    monkeypatch.setattr(experiment, "CASES", (experiment.Case("random", 1e-4, 5, 10),))
+    monkeypatch.setattr(experiment, "CASES", (experiment.ViolationCase("random", 1e-4, 5, 10),))
     done = CliRunner().invoke(app, ["demo", "zero-violation", "--quick", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     rows = (tmp_path / "zero-violation.csv").read_text().splitlines()

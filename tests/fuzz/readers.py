@@ -9,20 +9,26 @@ import hashlib
 import io
 import json
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 import noregret as nr
-from noregret.kernels import jit
+from noregret.errors import InputError
+from noregret.gym.expressions import Expression
+from noregret.kernels.compiler import jit
 from noregret.report.leaderboard import Leaderboard, page
 from noregret.runs.execute import Settings, execute
+from noregret.runs.keys import make_key
 from noregret.store import Checkpoints, RunKey, Store, group, load_runs
 from noregret.store.folder import seal
 from noregret.sweeps import spec
-from noregret.sweeps.tune import Choice, Search
+from noregret.sweeps.search import Candidate, SearchJournal
 from tests.fuzz.damage import Rng, packed, pick, spoiled_arrays, spoiled_bytes, spoiled_text, spoiled_value
+from tests.fuzz.minds import Mind, resealed
+from tests.fuzz.reader import Reader
 from tests.made_up_board import a_board
 
 SMALL = "random:S=3,A=2,H=2"
@@ -41,21 +47,6 @@ def spoiled_json(rng: Rng, letters: Any) -> Any:
     except RecursionError:
         text = b"[" * 10_000
     return np.frombuffer(text, dtype=np.uint8)
-
-
-class Reader:
-    """A kind of file. ``share`` is its part of all cases."""
-
-    share: ClassVar[float] = 1.0
-
-    def prepare(self, folder: Path) -> None:
-        """Make a good file in ``folder``."""
-
-    def spoil(self, rng: Rng) -> None:
-        """Put a spoiled file in its place."""
-
-    def read(self) -> None:
-        """Read the file and use what it says."""
 
 
 class Problem(Reader):
@@ -126,7 +117,7 @@ class StoredRuns(Reader):
     def prepare(self, folder: Path) -> None:
         self.store = Store(folder / "runs")
         for seed in range(2):
-            execute(RunKey(problem=SMALL, learner="uniform", episodes=20, record_every=10, seed=seed), self.store)
+            execute(make_key(problem=SMALL, learner="uniform", episodes=20, record_every=10, seed=seed), self.store)
         failed = RunKey(problem=SMALL, learner="uniform", episodes=20, params={"x": 1})
         self.store.fail(failed, {"error": "went wrong", "traceback": "here"})
         self.id = self.store.ids()[0]
@@ -178,8 +169,8 @@ class Checkpoint(Reader):
     """A run that goes on from its checkpoint; resealed, as a stranger can."""
 
     KEYS: ClassVar[list[RunKey]] = [
-        RunKey(problem=SMALL, learner="uniform", episodes=60, record_every=10),
-        RunKey(problem=SMALL, learner="primal-dual-lsvi", episodes=60, record_every=10),
+        make_key(problem=SMALL, learner="uniform", episodes=60, record_every=10),
+        make_key(problem=SMALL, learner="primal-dual-lsvi", episodes=60, record_every=10),
     ]
 
     def prepare(self, folder: Path) -> None:
@@ -242,7 +233,7 @@ class AgentFile(Reader):
             arrays["meta"] = spoiled_json(rng, arrays["meta"])
         else:
             arrays = spoiled_arrays(rng, arrays)
-        self.path.write_bytes(packed(rng, arrays))
+        self.path.write_bytes(packed(rng, resealed(arrays)))  # as a stranger can
 
     def read(self) -> None:
         agent = nr.Agent.load(self.path, env=self.env)
@@ -315,9 +306,9 @@ class TuneSearch(Reader):
 
     def prepare(self, folder: Path) -> None:
         self.path = folder / "study-1.json"
-        search = Search(self.path)
+        search = SearchJournal(self.path)
         for beta in (0.1, 0.2):
-            search.add(Choice({"beta": beta}, 10.0 * beta, 1.0))
+            search.add(Candidate({"beta": beta}, 0, 10.0 * beta, 1.0))
         self.good = self.path.read_bytes()
         self.entries = {key: value for key, value in json.loads(self.good).items() if key != "sha256"}
 
@@ -325,15 +316,59 @@ class TuneSearch(Reader):
         data = spoiled_bytes(rng, self.good)
         if rng.random() < 0.6:
             try:
-                data = seal({"choices": spoiled_value(rng, self.entries["choices"])})
+                data = seal({"candidates": spoiled_value(rng, self.entries["candidates"])})
             except (ValueError, TypeError, RecursionError):
                 pass  # no JSON: such a file cannot be sealed
         self.path.write_bytes(data)
 
     def read(self) -> None:
-        found = Search.read(self.path)
-        assert all(isinstance(choice.params, dict) for choice in found.choices)
-        assert all(isinstance(number, float | int) for c in found.judged for number in (c.hard_regret, c.hard_violation))
+        journal = SearchJournal.read(self.path)
+        assert all(isinstance(each.params, dict) for each in journal.candidates)
+        assert all(0.0 <= number < float("inf") for each in journal.judged() for number in (each.value, each.violation))
+
+
+class CostText(Reader):
+    """A cost written as text, computed on numbers of every kind: a finite number or one line, the same for all kinds."""
+
+    share = 3.0
+    GOOD: ClassVar[list[str]] = [
+        "abs(obs[0] - obs[1])", "action != 1 and abs(next_obs[0]) > 0.5", "max(obs[0], reward, 2) ** 2",
+        "info['fuel'] // 3 % 2",
+        "1 if obs[1] < 0 else sqrt(abs(obs[0])) + exp(-step)", "not (reward > 0 or action == 2)", "-obs[-1] * 3 / (1 + step)",
+        "min(log(1 + abs(obs[0])), sin(reward), cos(action))", "info['a']['b'][1] + info['flag']",
+    ]  # fmt: skip
+    KINDS: ClassVar[list[Any]] = [np.uint8, np.int8, np.int16, np.uint64, np.float32, np.float64, np.bool_, float, int]
+
+    def prepare(self, folder: Path) -> None:
+        self.text, self.kind, self.numbers = self.GOOD[0], float, [1.0, 2.0]
+
+    def spoil(self, rng: Rng) -> None:
+        self.text = pick(rng, self.GOOD) if rng.random() < 0.3 else spoiled_text(rng, pick(rng, self.GOOD))
+        self.kind = pick(rng, self.KINDS)
+        self.numbers = [pick(rng, [0, 1, 2, 100, 127, -128, 255, 0.5, 1e30, float("nan"), float("inf")]) for _ in range(2)]
+
+    def read(self) -> None:
+        cost = Expression(self.text)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                given = [self.kind(number) for number in self.numbers]
+            except (OverflowError, ValueError):  # no number of that kind
+                given = [1, 2]
+        plain = [value.item() if isinstance(value, np.generic) else value for value in given]
+        found = [self.answer(cost, kind) for kind in (given, plain)]
+        assert found[0] == found[1], f"{self.text!r} of {given!r} is {found[0]}, and of {plain!r} {found[1]}"
+
+    @staticmethod
+    def answer(cost: Expression, x: list[Any]) -> float | str:
+        """The number; or that there is none, which must be one line."""
+        try:
+            number = cost(x, 1, [x[1], x[0]], x[0], {"fuel": x[1], "a": {"b": [0, x[0]]}, "flag": x[1]}, 3)
+        except InputError as error:
+            assert "\n" not in str(error)
+            return "refused"
+        assert isinstance(number, float) and np.isfinite(number)
+        return number
 
 
 class BoardFile(Reader):
@@ -363,5 +398,5 @@ class BoardFile(Reader):
 
 READERS: dict[str, type[Reader]] = {
     "problem": Problem, "spec": Spec, "store": StoredRuns, "checkpoint": Checkpoint, "agent": AgentFile, "result": SavedResult,
-    "cache": Cache, "tune": TuneSearch, "board": BoardFile,
+    "cache": Cache, "tune": TuneSearch, "board": BoardFile, "mind": Mind, "cost": CostText,
 }  # fmt: skip

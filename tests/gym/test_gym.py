@@ -13,8 +13,8 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 import noregret as nr
-from noregret.gym import Objectives, World, env_id, make_env, sample_states
-from noregret.kernels import world as worlds
+from noregret.gym import EnvWorld, Objectives, env_id, make_env, sample_states
+from noregret.kernels.worlds import world as worlds
 from noregret.problems import load, names
 
 ALL = names()
@@ -105,7 +105,7 @@ class Walk(gymnasium.Env):
 def world(kind, utility=None, costs=True, **options):
     word = {"limit": 1.0} if costs else {"threshold": -1.0}
     objectives = Objectives.make(4, reward_range=(-1, 0), utility_range=(0, 1) if costs else (-1, 0), **word)
-    return World(Walk(kind), objectives, utility=utility, **options)
+    return EnvWorld(Walk(kind), objectives, utility=utility, **options)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_every_protocol_gives_the_same_numbers_in_the_unit_interval(kind, utilit
 
 
 def test_weights_of_a_vector_reward():
-    w = World(
+    w = EnvWorld(
         Walk("vector"), Objectives.make(4, threshold=-1, reward_range=(-3, 0), utility_range=(-2, 0)), reward_weights=[1, 2],
         utility_weights=[[0.5, 0.5]],
     )  # fmt: skip
@@ -146,7 +146,7 @@ def test_real_mo_gymnasium():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         env = mo.make("resource-gathering-v0")
-    w = World(
+    w = EnvWorld(
         env, Objectives.make(5, threshold=-0.1, utility_range=(-1, 0)), reward_weights=[0, 1, 1], utility_weights=[[1, 0, 0]]
     )
     assert w.reset(seed=0).shape == (4,)
@@ -169,7 +169,7 @@ def one_step(w):
 
 def test_what_is_refused():
     good = Objectives.make(4, limit=1.0, reward_range=(-1, 0))
-    box = World(Walk("cost"), good)
+    box = EnvWorld(Walk("cost"), good)
     box.env.observation_space = spaces.Box(0, 1)
     cases = [
         (lambda: Objectives.make(4), "neither given"),
@@ -182,12 +182,12 @@ def test_what_is_refused():
         (lambda: good.to_unit(3, float("nan"), [0.0]), "step 3: reward is nan"),
         (lambda: good.to_unit(3, -0.5, [2.0]), "step 3: cost 0 is 2; expected 0 to 1"),
         (lambda: good.to_unit(3, -0.5, [0.0, 0.0]), "step 3: cost has shape (2,)"),
-        (lambda: World(Walk("cost"), good, utility="costs"), "did you mean 'cost'"),
-        (lambda: World(Walk("cost"), good, overrun="maybe"), "unknown overrun"),
-        (lambda: World(gymnasium.make("Pendulum-v1"), good), "expected actions=5 for a grid"),
-        (lambda: one_step(World(Walk("none"), good)), "step 1: the environment shows no utility"),
+        (lambda: EnvWorld(Walk("cost"), good, utility="costs"), "did you mean 'cost'"),
+        (lambda: EnvWorld(Walk("cost"), good, overrun="maybe"), "unknown overrun"),
+        (lambda: EnvWorld(gymnasium.make("Pendulum-v1"), good), "expected actions=5 for a grid"),
+        (lambda: one_step(EnvWorld(Walk("none"), good)), "step 1: the environment shows no utility"),
         (
-            lambda: (lambda w: (w.reset(0), w.step(1, 0)))(World(Walk("late"), good, utility="cost")),
+            lambda: (lambda w: (w.reset(0), w.step(1, 0)))(EnvWorld(Walk("late"), good, utility="cost")),
             "step 1: info has no 'cost'",
         ),
         (lambda: make_env(3), "problem is 3"),

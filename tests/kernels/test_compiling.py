@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from noregret.kernels import jit, numba_private
+from noregret.kernels.compiler import jit, numba_private
 
 
 @partial(jit.jit, cached=False)
@@ -35,7 +35,7 @@ def test_a_constant_is_no_reason_to_compile_a_part_once_more() -> None:
 #: Plays a learner, then calls its bodies from Python; prints how many parts were compiled, before and after.
 SCRIPT = """
 import noregret as nr
-from noregret.kernels import numba_parts
+from noregret.kernels.compiler import numba_parts
 made, finish = [], numba_parts._Library._finalize_final_module
 numba_parts._Library._finalize_final_module = lambda part: (made.append(part.name), finish(part))[1]
 problem = nr.problems.load("random:S=3,A=2,H=2")

@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 
 from noregret.features import OneHot, one_hot
-from noregret.kernels.empirical import UNTRIED, empirical_model, learn_episode, transition_radius
 from noregret.kernels.gram.base import Tables, everyone, norm, run_learn
 from noregret.kernels.gram.bounded import bounded_gram, place, prepare
 from noregret.kernels.gram.dense import Sizes, Visited, dense_gram
 from noregret.kernels.gram.one_hot import one_hot_gram
 from noregret.kernels.gram.stream import tiles
 from noregret.kernels.gram.table import table_gram
-from noregret.kernels.softmax import plain_soft_max, soft_max
-from noregret.kernels.steps import untried
-from noregret.learners.parts.rule import Rule, assemble
-from noregret.learners.presets import Constants
-from noregret.learners.primal_dual_lsvi import run_backward
-from noregret.learners.vectors import ContinuousPlan
+from noregret.kernels.steps.empirical import UNTRIED, empirical_model, learn_episode, transition_radius
+from noregret.kernels.steps.primal_dual import untried
+from noregret.kernels.steps.softmax import plain_soft_max, soft_max
+from noregret.learners.lsvi.primal_dual import run_backward
+from noregret.learners.lsvi.rule import Rule, assemble
+from noregret.learners.lsvi.vectors import ContinuousPlan
 from noregret.problems.continuous import ContinuousSpec
 from tests.reference.algorithm1 import softmax
+from tests.reference.noise import of_pairs, of_vectors
+from tests.support import chosen
 
 pytestmark = pytest.mark.kernels
 
@@ -32,12 +33,16 @@ LAM, ALPHA, Y = 1e-4, 7.0, np.array([0.4, 1.3])
 
 
 def rule(**options: Any) -> Rule:
-    given = {"bonus": "span", "span_floor": 0.4, "dual_estimate": "plain", "dual_prior": 0.5} | options
-    chosen = Constants(LAM, 1.2, ALPHA, 0.1, 5.0, cap="H-h+1", lower_clip=True, utility_bonus=0.5, **given)  # type: ignore[arg-type]
-    return assemble(chosen, ContinuousSpec(H, [1.0] * M, OneHot(S, A)))
+    given = {"bonus": "span", "dual_estimate": "plain"} | options
+    given |= {"span_floor": 0.4} if given["bonus"] == "span" else {}
+    given |= {"dual_prior": 0.5} if given["dual_estimate"] == "plain" else {}
+    numbers = {"lam": LAM, "beta": 1.2, "alpha": ALPHA, "eta": 0.1, "xi": 5.0, "utility_bonus": 0.5}
+    return assemble(chosen(H=H, cap="H-h+1", lower_clip=True, **numbers, **given), ContinuousSpec(H, [1.0] * M, OneHot(S, A)))
 
 
-def literal(phi: Any, data: Any, r: Rule, shared: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def literal(
+    phi: Any, data: Any, r: Rule, shared: bool, doubts: Any = of_pairs
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Q (H,J,S,A), π (H,S,A), V (H+1,J,S) and ‖φ‖ (H,S,A): all sums formed anew, over all steps where they share."""
     J, d = len(r.beta), phi.shape[2]
     Q, policy, V, norms = np.zeros((H, J, S, A)), np.zeros((H, S, A)), np.zeros((H + 1, J, S)), np.zeros((H, S, A))
@@ -46,6 +51,8 @@ def literal(phi: Any, data: Any, r: Rule, shared: bool) -> tuple[np.ndarray, np.
         Lambda = LAM * np.eye(d) + sum((np.outer(phi[s, a], phi[s, a]) for s, a, _, _ in seen), np.zeros((d, d)))
         inverse = np.linalg.inv(Lambda)
         norms[h] = np.sqrt(np.einsum("sai,ij,saj->sa", phi, inverse, phi))
+        steps = [[(x[t], a[t], o[t]) for x, a, o in data for t in range(H) if shared or t == g] for g in range(H)]
+        doubt = doubts(phi, LAM, steps, h) if r.noise.any() and data else np.zeros((S, A, 1 + M))
         for j in range(J):
             data_j = j if j <= M else j - M
             after = [V[h + 1, j, y] for *_, y in seen]
@@ -53,7 +60,9 @@ def literal(phi: Any, data: Any, r: Rule, shared: bool) -> tuple[np.ndarray, np.
             scale = 1.0 if r.span_floor < 0 else scale
             scale = r.cap[h] if j > M and not r.pessimistic else scale
             target = sum((phi[s, a] * (o[data_j] + V[h + 1, j, y]) for s, a, o, y in seen), np.zeros(d))
-            Q[h, j] = np.clip(phi @ (inverse @ target) + r.beta[j] * scale * norms[h], r.floor, r.cap[h])
+            width = r.beta[j] * scale * norms[h]
+            width = np.copysign(np.hypot(width, r.noise[j] * doubt[..., data_j]), width)
+            Q[h, j] = np.clip(phi @ (inverse @ target) + width, r.floor, r.cap[h])
         for s in range(S):
             policy[h, s] = softmax(Q[h, 0, s] + Y @ Q[h, 1 : 1 + M, s], ALPHA, np.ones(A, bool))
             V[h, :, s] = Q[h, :, s] @ policy[h, s]
@@ -67,8 +76,9 @@ class Numbered:
         J = len(r.beta)
         self.rule, zeros = r, np.zeros((H, J, S, A))
         self.tables = Tables(zeros, np.zeros((H + 1, J, S)), np.zeros((H, S, A)), np.ones((H, S, A), bool), np.zeros((1, J)))
-        one = one_hot_gram(H, S, A, 1 + M, LAM, shared=shared) if kind == "one-hot" else None
-        self.gram: Any = one if one is not None else table_gram(phi, H, 1 + M, LAM, J, shared)
+        noise = bool(r.noise.any())
+        one = one_hot_gram(H, S, A, 1 + M, LAM, shared=shared, noise=noise) if kind == "one-hot" else None
+        self.gram: Any = one if one is not None else table_gram(phi, H, 1 + M, LAM, J, shared, noise)
         untried(self.tables, r, LAM)
 
     def learn(self, x: Any, a: Any, o: Any) -> None:
@@ -84,13 +94,13 @@ class Dense:
 
     def __init__(self, phi: Any, r: Rule, shared: bool) -> None:
         J, d = len(r.beta), phi.shape[2]
-        self.rule, self.phi, self.bonus = r, phi, np.zeros((H, J))
+        self.rule, self.phi, self.bonus, self.noise = r, phi, np.zeros((H, J)), np.zeros((H, 2, J))
         size = Sizes(H, A, J, M, rows=A, blocks=1, width=d)
         self._make(size, shared)
 
     def _make(self, size: Sizes, shared: bool) -> None:
         self.gram: Any = dense_gram(size, LAM, 3 * S)
-        self.tables: Any = tiles(self.gram, self.bonus, np.zeros(size.J))
+        self.tables: Any = tiles(self.gram, self.bonus, self.noise, np.zeros(size.J))
         self.places: list[dict[int, int]] = [{} for _ in range(H)]
 
     def learn(self, x: Any, a: Any, o: Any) -> None:
@@ -105,6 +115,7 @@ class Dense:
             self.gram.planned_inv,
             Y,
             self.bonus,
+            self.noise,
             ALPHA,
             self.rule.floor,
             self.rule.cap,
@@ -125,7 +136,7 @@ class Bounded(Dense):
         run_learn(self.gram, rows, a, o)
 
     def plan(self) -> tuple[np.ndarray, np.ndarray]:
-        self.tables = prepare(self.gram, self.bonus, np.zeros(self.bonus.shape[1]))
+        self.tables = prepare(self.gram, self.bonus, self.noise, np.zeros(self.bonus.shape[1]))
         return super().plan()
 
 
@@ -133,7 +144,17 @@ class Bounded(Dense):
     ("kind", "shared"),
     [(k, s) for k in ("one-hot", "table", "dense", "bounded") for s in (False, True) if k != "dense" or not s],
 )
-@pytest.mark.parametrize("options", [{}, {"dual_estimate": "pessimistic", "pessimism": 0.6}, {"bonus": "constant"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"noise_bonus": 0.3},
+        {"dual_estimate": "pessimistic", "pessimism": 0.6, "noise_bonus": 0.3},
+        {"dual_estimate": "pessimistic", "pessimism": 0.6},
+        {"bonus": "constant"},
+        {"bonus": "constant", "noise_bonus": 0.3},
+    ],
+)
 def test_one_pass_for_every_gram(kind: str, shared: bool, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(3)
     phi = one_hot(S, A) if kind == "one-hot" else rng.normal(size=(S, A, 4)) / 3
@@ -144,7 +165,7 @@ def test_one_pass_for_every_gram(kind: str, shared: bool, options: dict[str, Any
     for k in range(30):
         if k in (0, 1, 2, 5, 11, 12, 29):
             Q, policy = one.plan()
-            want = literal(phi, data, r, shared)
+            want = literal(phi, data, r, shared, of_vectors if kind in vectors else of_pairs)
             np.testing.assert_allclose(Q, want[0], atol=1e-7)
             np.testing.assert_allclose(policy, want[1], atol=1e-6)
             if kind not in vectors:
@@ -195,3 +216,63 @@ def test_the_fast_soft_max_is_the_plain_one(alpha: float, actions: int) -> None:
         made.append(tables)
     np.testing.assert_allclose(made[0].policy, made[1].policy, rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(made[0].V, made[1].V, rtol=1e-12)
+
+
+def play(kind: str, phi: Any, r: Rule, shared: bool, pay: Any) -> tuple[Any, list[Any]]:
+    """A Gram that took in 30 episodes, and Q after each; ``pay`` gives what is observed at (S,A) pairs, (H,1+M)."""
+    rng = np.random.default_rng(8)
+    one: Any = {"dense": Dense, "bounded": Bounded}.get(kind, Numbered)(
+        *((phi, r, shared) if kind in ("dense", "bounded") else (kind, phi, r, shared))
+    )
+    made = []
+    for _ in range(30):
+        x, a = rng.integers(S, size=H + 1), rng.integers(A, size=H)
+        one.learn(x, a, pay(x[:H], a))
+        made.append(np.concatenate([each.ravel().copy() for each in one.plan()]))
+    return one, made
+
+
+@pytest.mark.parametrize("kind", ["one-hot", "table", "dense", "bounded"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_where_nothing_varies_the_bonus_is_todays_to_the_bit(kind: str, shared: bool) -> None:
+    if kind == "dense" and shared:
+        pytest.skip("these steps share nothing")
+    means = np.random.default_rng(1).random((S, A, 1 + M))
+    phi = one_hot(S, A) if kind in ("one-hot", "dense", "bounded") else np.random.default_rng(2).normal(size=(S, A, 4)) / 3
+    bonus = {"bonus": "constant"} if kind in ("dense", "bounded") else {}
+    runs = [play(kind, phi, rule(noise_bonus=c, **bonus), shared, lambda x, a: means[x, a])[1] for c in (0.0, 0.3)]
+    np.testing.assert_array_equal(*runs)
+    noisy = np.random.default_rng(5)
+    _, made = play(kind, phi, rule(noise_bonus=0.3, **bonus), shared, lambda x, a: means[x, a] * noisy.random((H, 1)))
+    noisy = np.random.default_rng(5)
+    none = play(kind, phi, rule(**bonus), shared, lambda x, a: means[x, a] * noisy.random((H, 1)))[1]
+    assert np.abs(np.array(made[-1]) - none[-1]).max() > 1e-3  # and with noise it is not
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_one_hot_features_in_a_table_give_the_numbers_of_counts(shared: bool) -> None:
+    rng = [np.random.default_rng(4), np.random.default_rng(4)]
+    grams = [
+        play(kind, one_hot(S, A), rule(noise_bonus=0.3), shared, lambda x, a, rng=rng: rng.integers(2, size=(H, 1 + M)) * 1.0)
+        for kind, rng in zip(("one-hot", "table"), rng, strict=True)
+    ]
+    (counts, one), (table, two) = grams
+    np.testing.assert_allclose(np.array(one), np.array(two), atol=1e-9)
+    visited = counts.gram.noise.tried > 0
+    np.testing.assert_allclose(counts.gram.noise.variance[visited], table.gram.noise.variance[visited], atol=1e-9)
+    assert counts.gram.noise.apart.max() == 1.0
+
+
+def test_an_action_given_up_is_tried_again_and_the_usual_one_has_no_bonus_for_noise() -> None:
+    """L is 0 for the one action ever played, and grows with the visits of the state for another."""
+    r = rule(noise_bonus=0.3)
+    one = Numbered("one-hot", None, r, True)
+    rng, x = np.random.default_rng(0), np.zeros(H + 1, np.int64)
+    seen = []
+    for k in range(400):
+        a = np.ones(H, np.int64) if k else np.array([0, 2, 1, 1])
+        one.learn(x, a, rng.integers(2, size=(H, 1 + M)) * 1.0)
+        seen.append(one.gram.noise.doubt[0, 0, :, 0].copy())
+    grown = np.array(seen[20:])
+    assert (np.diff(grown[:, 0]) > 0).all()
+    assert grown[-1, 1] < 0.01 < 1.0 < grown[-1, 0]

@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from noregret import oracle
 from noregret.features import OneHot, one_hot
-from noregret.kernels import world as worlds
 from noregret.kernels.gram.base import Tables, estimate, everyone, learn
 from noregret.kernels.gram.one_hot import one_hot_gram
 from noregret.kernels.gram.table import learn_row, table_gram
-from noregret.kernels.softmax import soft_max
-from noregret.kernels.steps import dual_step
-from noregret.learners.parts.rule import assemble, no_dual
-from noregret.learners.presets import Constants
+from noregret.kernels.steps.primal_dual import dual_step
+from noregret.kernels.steps.softmax import soft_max
+from noregret.kernels.worlds import world as worlds
+from noregret.learners.lsvi.dual import no_dual
+from noregret.learners.lsvi.rule import assemble
 from noregret.problems.continuous import ContinuousSpec
 from tests.reference import world as slow_world
 from tests.reference.algorithm1 import softmax
-from tests.support import begin, small
+from tests.support import begin, chosen, small
 from tests.support import limited as limited_problem
 
 pytestmark = pytest.mark.kernels
@@ -318,7 +318,7 @@ def test_lambda_is_at_least_the_ridge(seed: int, lam: float, n: int) -> None:
 def test_the_dual_stays_between_zero_and_its_cap(Y: float, b: float, V: float, eta: float, xi: float) -> None:
     dual, values = no_dual(1), np.zeros((2, 2, 3))
     dual.Y[0], values[0, 1, 2] = min(Y, xi), V
-    rule = assemble(Constants(lam=1.0, beta=0.0, alpha=1.0, eta=eta, xi=xi), ContinuousSpec(1, [b], OneHot(1, 1)))
+    rule = assemble(chosen(beta=0.0, alpha=1.0, eta=eta, xi=xi), ContinuousSpec(1, [b], OneHot(1, 1)))
     dual_step(dual, rule, values, 2, np.zeros((1, 2)), 1.0)
     assert 0.0 <= dual.Y[0] <= xi
     assert dual.k[0] == 1

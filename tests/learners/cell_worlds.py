@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from noregret.learners.minds import Mind, Played
+from noregret.agent.minds.protocol import Mind, PlayedEpisode
 from noregret.problems.worlds import WorldSpec
 
 
@@ -124,6 +124,6 @@ def play(mind: Mind, world: World, episodes: int, seed: int = 0) -> np.ndarray:
             rewards.append(reward)
             values.append(value)
         could = None if masks[0] is None else np.array(masks)
-        mind.learn(Played(np.array(observations), np.array(actions), np.array(rewards), np.array(values), ended, could))
+        mind.learn(PlayedEpisode(np.array(observations), np.array(actions), np.array(rewards), np.array(values), ended, could))
         totals.append([sum(rewards), *np.sum(values, axis=0)])
     return np.array(totals)

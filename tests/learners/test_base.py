@@ -12,8 +12,11 @@ import noregret as nr
 from noregret import learners
 from noregret.errors import InputError, NoRegretError
 from noregret.features import OneHot
-from noregret.learners.base import Learner, check_numbers, flatten
+from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.learners.arrays import check_numbers, flatten
+from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy
+from noregret.learners.presets import Constants, Number
 from noregret.learners.registry import get_for
 from noregret.problems.continuous import ContinuousSpec
 
@@ -49,12 +52,22 @@ def test_one_name_serves_both_kinds_of_states() -> None:
 def test_a_learner_of_vectors_alone_is_registered_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     from noregret.learners import registry
 
+    class Nothing(NamedTuple):
+        Y: Any
+
+    register_kernels(Nothing, lambda state: None, lambda state, states, actions, observed: None)
+
     class Lonely(learners.ContinuousLearner):
         name = "lonely"
+        table = Constants(Number("beta", every=(1, "chosen")))
 
-        def _begin(self, asked: Any) -> Any:
-            return None
+        def begin(self, c: Any) -> Any:
+            return Nothing(np.zeros(1))
 
+    monkeypatch.setitem(registry._learners, "lonely", Lonely)
+    with pytest.raises(InputError, match=r"'lonely' cannot be made: .*abstract.*current, kept, memory_bound, observe_rows"):
+        learners.make("lonely", CONTINUOUS, episodes=3)
+    monkeypatch.setattr(Lonely, "__abstractmethods__", frozenset())
     monkeypatch.setitem(registry._learners, "lonely", Lonely)
     assert type(learners.make("lonely", CONTINUOUS, episodes=3)) is Lonely
     with pytest.raises(NoRegretError, match="learner of finite states 'lonely'"):
@@ -95,8 +108,9 @@ def test_a_state_that_has_a_Q_but_no_V_still_plans() -> None:
 
     class Own(Learner):
         name = "own"
+        table = Constants()
 
-        def _begin(self, asked: Any) -> Tables:
+        def begin(self, c: Any) -> Tables:
             return Tables(np.full(self.spec.available.shape, 1.0 / self.spec.n_actions), np.zeros(1), np.zeros(3))
 
     learner = Own(nr.problems.load("random").spec, episodes=3)
@@ -104,3 +118,14 @@ def test_a_state_that_has_a_Q_but_no_V_still_plans() -> None:
     plan = learner.plan()
     assert plan.Q_r is None and plan.V_r is None
     assert (plan.policy > 0.0).all()
+
+
+@pytest.mark.parametrize("letter", ["K", "H", "S", "A", "d", "m"])
+def test_a_size_is_no_parameter(letter):
+    with pytest.raises(InputError, match=f"unknown parameter of primal-dual-lsvi '{letter}'"):
+        learners.make("primal-dual-lsvi", nr.problems.load("random:S=3,A=2,H=3").spec, episodes=4, **{letter: 1.0})
+
+
+def test_a_slater_gap_beyond_the_horizon_is_refused():
+    with pytest.raises(InputError, match=r"slater_gap is 100; expected a positive number, at most the horizon 3, or None"):
+        learners.make("primal-dual-lsvi", nr.problems.load("random:S=3,A=2,H=3").spec, episodes=4, slater_gap=100)

@@ -9,13 +9,13 @@ import gymnasium
 import numpy as np
 import pytest
 
+from noregret.agent.minds.protocol import PlayedEpisode
+from noregret.agent.minds.soft_cells import SoftCells
+from noregret.agent.minds.soft_cells.contest import PlanContest
+from noregret.agent.minds.soft_cells.dual import Aim, PriceSearch
+from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS, Scaling
+from noregret.agent.minds.soft_cells.kernels.interpolation import EDGE
 from noregret.errors import InputError
-from noregret.kernels.cells.interpolation import EDGE
-from noregret.learners.cells import SoftCells
-from noregret.learners.cells.contest import Contest
-from noregret.learners.cells.dual import Aim, Dual
-from noregret.learners.cells.dynamics import MOST_DIMENSIONS, Scaling
-from noregret.learners.minds import Played
 from noregret.problems.worlds import WorldSpec
 from tests.learners.cell_worlds import Hidden, Line, Ring, Shop, World, play
 
@@ -120,7 +120,7 @@ def test_what_is_refused() -> None:
             SoftCells(spec, 0, **{name: value})
     mind = SoftCells(Ring(5, 5.0).spec, 0)
     play(mind, Ring(5, 5.0), 3)
-    with pytest.raises(InputError, match="soft-cells"):
+    with pytest.raises(InputError, match=r"state\['record/best'\] has shape"):
         SoftCells(spec, 0).restore(mind.arrays())
 
 
@@ -172,7 +172,7 @@ def test_mountain_car_finds_its_flag() -> None:
             observation, _, ended, _, _ = env.step(actions[-1])
             observations.append(observation)
         pushes = (np.array(actions) != 1).astype(float)[:, None]
-        mind.learn(Played(np.array(observations), np.array(actions), -np.ones(len(actions)), pushes, ended))
+        mind.learn(PlayedEpisode(np.array(observations), np.array(actions), -np.ones(len(actions)), pushes, ended))
         returns.append((-len(actions), pushes.sum()))
     last = np.mean(returns[-25:], axis=0)
     assert last[0] > -150.0 and last[1] <= 95.0
@@ -180,19 +180,23 @@ def test_mountain_car_finds_its_flag() -> None:
 
 def test_a_worse_plan_is_given_up() -> None:
     aim = Aim(np.array([-10.0]), np.array([10.0]), np.zeros(1), np.full(1, 20.0), np.zeros(1))
-    contest, noise = Contest(100.0, aim), np.tile([-1.0, 1.0], 6)[:, None]
+    contest, noise = PlanContest(100.0, aim), np.tile([-1.0, 1.0], 6)[:, None]
     best = np.column_stack([90.0 + noise, -9.0 + noise])
     same, poor, dear = best[:4], best[:4] - [30.0, 0.0], best[:4] - [0.0, 5.0]
     assert contest.lost(poor, best) and contest.lost(dear, best)
     assert not contest.lost(same, best) and not contest.lost(poor[:2], best)
     assert contest.won(best + np.array([5.0, 0.0]), best) and not contest.won(best - [5.0, 0.0], best)
     assert not contest.won(best - [0.0, 5.0], best), "more reward does not pay for a limit that is missed"
-    assert not Contest(0.0, aim).lost(poor, best), "while all returns are the same nothing is given up"
+    assert not PlanContest(0.0, aim).lost(poor, best), "while all returns are the same nothing is given up"
 
 
 def test_the_price_is_the_least_that_is_enough() -> None:
     """A total that rises with the price, Ĝ = 10 Y/(1 + Y): 8 is reached at Y = 4."""
-    aim, dual, calls = Aim(np.array([8.0]), np.array([8.0]), np.zeros(1), np.full(1, 100.0), np.full(1, 99.0)), Dual(1, 0.0), []
+    aim, dual, calls = (
+        Aim(np.array([8.0]), np.array([8.0]), np.zeros(1), np.full(1, 100.0), np.full(1, 99.0)),
+        PriceSearch(1, 0.0),
+        [],
+    )
 
     def evaluate(Y: np.ndarray) -> np.ndarray:
         calls.append(float(Y[0]))
@@ -223,7 +227,7 @@ def test_coordinates_that_never_change_are_left_out_and_many_are_turned() -> Non
 def test_a_limit_that_can_only_just_be_met_has_a_price_that_comes_down() -> None:
     """The estimate is at its top from a price of 1 on; nothing lacks, so the search goes down to about there."""
     aim = Aim(np.zeros(1), np.full(1, 0.1), np.zeros(1), np.full(1, 100.0), np.zeros(1))
-    dual = Dual(1, 0.02)
+    dual = PriceSearch(1, 0.02)
     dual.Y[:] = 64.0
     for _ in range(4):
         dual.settle(lambda Y: np.minimum(Y - 1.0, 0.0), aim, True)

@@ -12,11 +12,11 @@ from noregret import NoRegretError, learners
 from noregret.features import OneHot
 from noregret.kernels.gram import dense
 from noregret.kernels.gram.stream import tiles
-from noregret.learners.parts.rule import assemble
-from noregret.learners.presets import Constants
-from noregret.learners.primal_dual_lsvi import backward
+from noregret.learners.lsvi.primal_dual import backward
+from noregret.learners.lsvi.rule import assemble
 from noregret.problems.continuous import ContinuousSpec
 from tests.learners.test_continuous import JOINT, LIFTED, H, episodes, make
+from tests.support import chosen
 
 # --- numbers ------------------------------------------------------------------------------------------------------
 
@@ -39,10 +39,13 @@ def test_norms_do_not_drift_in_a_million_updates_with_a_tiny_ridge():
     rows /= np.linalg.norm(rows, axis=2, keepdims=True)
     for row in rows:
         dense.keep(gram, 1, row)
-    rule = assemble(Constants(lam, 0.1, 5.0, 0.0, 1.0, cap="H-h+1", lower_clip=True), ContinuousSpec(2, [0.0], OneHot(1, 1)))
+    rule = assemble(
+        chosen(lam=lam, beta=0.1, alpha=5.0, eta=0.0, xi=1.0, cap="H-h+1", lower_clip=True),
+        ContinuousSpec(2, [0.0], OneHot(1, 1)),
+    )
     n = 1_000_000
     _many(
-        gram, phi, n - 1, rule, tiles(gram, np.zeros((2, 2)), np.zeros(2)), np.zeros(1), np.full(2, 0.5)
+        gram, phi, n - 1, rule, tiles(gram, np.zeros((2, 2)), np.zeros((2, 2, 2)), np.zeros(2)), np.zeros(1), np.full(2, 0.5)
     )  # one short of a refresh
     Lambda = lam * np.eye(p) + sum((n - 1 - i + 996) // 997 * np.outer(f, f) for i, f in enumerate(phi))
     np.testing.assert_allclose(gram.Lambda[1, 0], Lambda, rtol=1e-9)
@@ -118,7 +121,7 @@ def test_bad_episodes_are_refused_and_change_nothing():
     after = learner.state()
     for key in before:
         np.testing.assert_array_equal(before[key], after[key], err_msg=key)
-    for wrong in ({"replan": "never"}, {"merge_tol": -1.0}, {"cache": "float16"}, {"gamma": 1.0}):
+    for wrong in ({"replan": "never"}, {"merge_tol": -1.0}, {"cache": "float32"}, {"gamma": 1.0}):
         with pytest.raises(NoRegretError):
             make(**wrong)
     with pytest.raises(NoRegretError, match="learner of continuous states"):

@@ -77,7 +77,7 @@ def close(name: str, a: Any, b: Any, k: int) -> None:
 @pytest.mark.parametrize("preset", ["practical", "theory"])
 def test_lsvi_ucb_is_the_literal_one(kind: str, preset: str) -> None:
     p = problem(1, kind=kind, m=2)
-    trial = start(p, "lsvi-ucb", 40, preset=preset, bonus_scale=0.3 if preset == "practical" else 0.002)
+    trial = start(p, "lsvi-ucb", 40, preset=preset, beta="0.3*usual" if preset == "practical" else "0.002*usual")
     c = trial.learner.constants
     slow = ReferenceLSVIUCB(
         phi_of(p), p.horizon, c["lam"], p.available, beta=c["beta"], cap=c["cap"], lower_clip=c["lower_clip"]
@@ -92,7 +92,7 @@ def test_lsvi_ucb_is_algorithm_1_without_price_and_temperature(kind: str) -> Non
     p = problem(2, kind=kind, m=2)
     shared: dict[str, Any] = {"beta": 0.2, "lam": 0.01, "cap": "H-h+1", "lower_clip": True}
     one = start(p, "lsvi-ucb", 300, **shared)
-    other = start(p, "primal-dual-lsvi", 300, preset="simple", alpha=np.inf, xi=0.0, **shared)
+    other = start(p, "primal-dual-lsvi", 300, preset="paper", alpha=np.inf, xi=0.0, zeta=0.0, **shared)
     for _ in range(300):
         one.advance(1)
         other.advance(1)
@@ -130,12 +130,13 @@ def test_rounding_is_the_literal_one(kind: str, eps: float, m: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["one-hot", "table"])
-@pytest.mark.parametrize("dual_estimate", ["optimistic", "pessimistic"])
+@pytest.mark.parametrize("dual_estimate", ["optimistic", "plain"])
 def test_a_fine_net_is_greedy_algorithm_1(kind: str, dual_estimate: str) -> None:
     """With radius ε = 10⁻⁵ the estimates after 60 episodes are the unrounded ones within Hε, and not the same."""
     p = problem(4, kind=kind)
     given = {
-        "preset": "simple",
+        "preset": "paper",
+        "cap": "H-h+1",
         "eta": 0.0,
         "beta": 0.3,
         "lower_clip": True,
@@ -144,7 +145,6 @@ def test_a_fine_net_is_greedy_algorithm_1(kind: str, dual_estimate: str) -> None
         "lam": 1e-3,
     } | {
         "dual_estimate": dual_estimate,
-        "pessimism": 0.6,
     }
     one = start(p, "primal-dual-lsvi", 60, rounding=1e-5, **given)
     other = start(p, "primal-dual-lsvi", 60, alpha=np.inf, **given)
@@ -155,10 +155,10 @@ def test_a_fine_net_is_greedy_algorithm_1(kind: str, dual_estimate: str) -> None
 
 def test_rounding_refuses_a_temperature_and_a_radius_of_nothing() -> None:
     p = problem(0)
-    with pytest.raises(InputError, match=r"alpha is 3\.0; with rounding the policy is greedy"):
+    with pytest.raises(InputError, match=r"alpha is 3; with rounding the policy is greedy"):
         learners.make("primal-dual-lsvi", p.spec, episodes=5, rounding=0.1, alpha=3.0)
-    with pytest.raises(InputError, match=r"rounding is 0\.0; expected a positive number"):
-        learners.make("primal-dual-lsvi", p.spec, episodes=5, rounding=0.0)
+    with pytest.raises(InputError, match=r"rounding is -0\.1; expected a number of at least 0"):
+        learners.make("primal-dual-lsvi", p.spec, episodes=5, rounding=-0.1)
     with pytest.raises(InputError, match="unknown parameter of primal-dual-lsvi 'roundin'"):
         learners.make("primal-dual-lsvi", p.spec, episodes=5, roundin=0.1)
 
@@ -250,7 +250,7 @@ def test_opse_is_the_literal_one(kind: str, seed: int) -> None:
 def test_opse_plays_the_safe_policy_while_uncertain_and_then_no_more() -> None:
     p = nr.problems.load("job-scheduling")
     safe = nr.oracle.safest(p)
-    wary = {"bonus_scale": 0.3, "C_g_scale": 1.0, "kappa_scale": 1.0, "max_price_scale": 1.0}  # as before the search
+    wary = {"C_r": 0.3, "C_g": 0.3, "B": 0.3, "C_plus": 0.3, "kappa": 0.01, "max_price": 100.0}  # as before the search
     quick = start(p, "opse-lcmdp", 2000, safe_policy="safest", **wary)  # shares transitions, as declared
     quick.advance(2000)
     trial = start(p, "opse-lcmdp", 2000, safe_policy="safest", share="nothing", **wary)
@@ -308,11 +308,11 @@ def test_one_constraint_only(name: str) -> None:
     ("name", "params", "message"),
     [
         ("lsvi-ucb", {"alpha": 3.0}, "unknown parameter of lsvi-ucb 'alpha'"),
-        ("lsvi-ucb", {"beta": -1.0}, "beta is -1.0; expected a non-negative number"),
+        ("lsvi-ucb", {"beta": -1.0}, "beta is -1.0; expected a number of at least 0"),
         ("lsvi-ucb", {"cap": "h"}, "unknown cap 'h'"),
         ("lsvi-ucb", {"lower_clip": 1}, "lower_clip is 1; expected True or False"),
         ("lsvi-bisection", {"passes": 0}, "passes is 0; expected a whole number from 1 to 2,000"),
-        ("lsvi-bisection", {"max_price": np.inf}, "max_price is inf; expected a positive number"),
+        ("lsvi-bisection", {"max_price": np.inf}, "max_price is inf; expected a number above 0"),
     ],
 )
 def test_parameters_are_checked(name: str, params: dict[str, Any], message: str) -> None:

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from noregret import learners
-from noregret.errors import InputError
-from noregret.learners import tuned
+from tests.learners.test_tabular_learners import printed
 from tests.reference.tables import Tables
 from tests.support import small
 
-pytestmark = pytest.mark.usefixtures("before_any_search")
-
 NAMES = ("opdop", "opt-primal-dual", "opt-dual", "optpess-primal-dual")
-
-
-@pytest.fixture
-def before_any_search() -> Iterator[None]:
-    """Each option is off unless a test turns it on."""
-    with tuned.ignored():
-        yield
 
 
 def episodes(problem: Any, count: int) -> Any:
@@ -56,9 +45,11 @@ class PlainEvaluation(Tables):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_dual_follows_the_estimate_without_its_optimism(name: str) -> None:
     problem = small(5, H=3, S=3, A=2, b=[1.4])
-    learner: Any = learners.make(name, problem.spec, episodes=100, dual_estimate="plain", share="nothing")
+    learner: Any = learners.make(
+        name, problem.spec, episodes=100, share="nothing", **printed(name) | {"dual_estimate": "plain"}
+    )
     reference = PlainEvaluation(problem.spec)
-    price = learner._state.queue if name == "optpess-primal-dual" else learner._state.Y
+    price = learner._state.dual.Y if name == "optpess-primal-dual" else learner._state.Y
     for k, episode in enumerate(episodes(problem, 12)):
         policy, before = learner.plan().policy, price.copy()
         value = reference.of(policy, learner.constants.get("lam", 0.0))
@@ -73,13 +64,13 @@ def test_the_dual_follows_the_estimate_without_its_optimism(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_without_the_options_nothing_is_kept_for_them(name: str) -> None:
     state: Any = learners.make(name, small(b=[1.0]).spec, episodes=10, preset="theory", slater_gap=1.0)._state
-    assert state.Q.shape[1] == 2 and not any(array.size for array in (state.own.gain, state.own.room, state.own.k))
+    assert state.Q.shape[1] == 2 and state.dual.memory is None and state.dual.balance is None and not state.prices.room.size
 
 
 def test_schedules_damping_and_room_are_those_of_algorithm_1() -> None:
     problem = small(5, H=3, S=3, A=2, b=[2.7])
     options = {"eta_schedule": "anytime", "damping": True, "anti_windup": True, "dual_estimate": "plain"}
-    learner: Any = learners.make("opt-dual", problem.spec, episodes=100, eta=2.0, **options)
+    learner: Any = learners.make("opt-dual", problem.spec, episodes=100, eta=2.0, **printed("opt-dual") | options)
     gain, last, room = 1.0, 0.0, min(2.7, 3 - 2.7)
     for k, episode in enumerate(episodes(problem, 30), start=1):
         learner.plan()
@@ -93,7 +84,9 @@ def test_schedules_damping_and_room_are_those_of_algorithm_1() -> None:
 
 def test_a_policy_step_of_any_time_is_divided_by_the_root_of_the_episode() -> None:
     problem = small(5, H=2, S=2, A=2, b=[0.5])
-    learner: Any = learners.make("opt-primal-dual", problem.spec, episodes=100, alpha=0.3, alpha_schedule="anytime")
+    learner: Any = learners.make(
+        "opt-primal-dual", problem.spec, episodes=100, alpha=0.3, **printed("opt-primal-dual") | {"alpha_schedule": "anytime"}
+    )
     for k, episode in enumerate(episodes(problem, 9), start=1):
         learner.plan()
         Q, Y, x = learner._state.Q[0].copy(), float(learner._state.Y[0]), int(episode[0][0])
@@ -102,8 +95,3 @@ def test_a_policy_step_of_any_time_is_divided_by_the_root_of_the_episode() -> No
         if known:
             moved = before + 0.3 / np.sqrt(k) * (Q[0, x] + Y * Q[1, x])
             np.testing.assert_allclose(learner._state.logits[0, x], moved - moved.max(), atol=1e-12)
-
-
-def test_the_kernel_form_has_no_plain_estimate() -> None:
-    with pytest.raises(InputError, match="dual_estimate is 'plain' and form is 'kernel'"):
-        learners.make("opdop", small(b=[1.0]).spec, episodes=10, form="kernel", dual_estimate="plain")

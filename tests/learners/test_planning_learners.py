@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import noregret as nr
 from noregret.errors import InputError
-from noregret.kernels import draws, programs
-from noregret.learners import planning
+from noregret.kernels.steps import programs
+from noregret.kernels.worlds import draws
+from noregret.learners.programs import planning
 from noregret.problems.base import TabularCMDP
 from tests.reference import planning as literal
 from tests.reference import world
@@ -257,7 +258,7 @@ def test_a_margin_beyond_what_can_be_had_is_scaled() -> None:
             trials=1,
             preset="tuned",
             progress=False,
-            margin_scale=scale,
+            margin=0.5 * scale,
             **told_of,
         )
         assert result.constants["margin"] == 0.5 * scale

@@ -8,25 +8,33 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.learners import make, presets
+from noregret.learners import make
+from noregret.learners.lsvi.table import TABLE
 from noregret.runs.streams import streams
 from tests.reference.practical import ReferencePractical
-from tests.reference.world import play
+from tests.reference.world import play, width
+from tests.support import chosen
 
 OPTIONS = {
     "bonus by span": {"bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4},
     "plain dual": {"dual_estimate": "plain", "dual_prior": 0.5},
     "damped": {"damping": True, "eta": 3.0},
-    "observed dual": {"dual_estimate": "observed", "damping": True},
+    "pessimistic dual": {
+        "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4, "dual_estimate": "pessimistic", "pessimism": 0.5,
+    },
+    "observed dual": {"dual_estimate": "observed"},
     "corrected dual": {"dual_estimate": "corrected", "dual_prior": 0.5, "damping": True, "eta": 3.0},
     "no wind-up": {"anti_windup": True, "zeta": 0.0},
     "one regression": {"share": "all", "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4},
     "timetable": {"share": "transitions", "dual_estimate": "plain", "dual_prior": 0.5},
     "timetable, by span": {"share": "transitions", "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4},
-    "anytime": {"alpha_schedule": "anytime", "eta_schedule": "anytime"},
+    "noise": {"bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4, "noise_bonus": 0.3},
+    "noise, one regression": {"share": "all", "noise_bonus": 0.3},
+    "noise, timetable": {"share": "transitions", "noise_bonus": 0.3, "dual_estimate": "plain", "dual_prior": 0.5},
+    "anytime": {"schedule": "anytime"},
     "all": {
         "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4, "dual_estimate": "plain", "dual_prior": 0.5,
-        "damping": True, "alpha_schedule": "anytime", "eta_schedule": "anytime",
+        "damping": True, "schedule": "anytime",
     },
 }  # fmt: skip
 
@@ -37,6 +45,7 @@ OPTIONS = {
 def test_every_option_matches_its_slow_version(options: dict, features: str, m: int) -> None:
     problem = nr.problems.load(f"random:seed={m},S=4,A=3,H=3,m={m}")
     problem = problem.replace(b=problem.b + 1.0)  # out of reach, so that the dual has to move
+    problem = problem.replace(noise="bernoulli") if "noise_bonus" in options else problem
     phi = nr.features.one_hot(4, 3) if features == "one-hot" else np.random.default_rng(m).dirichlet(np.ones(3), (4, 3))
     constants = {"lam": 0.3, "beta": 0.8, "alpha": 5.0, "eta": 0.3, "xi": 5.0, "zeta": 0.05, "cap": "H-h+1", "lower_clip": True}
     constants |= options
@@ -48,7 +57,7 @@ def test_every_option_matches_its_slow_version(options: dict, features: str, m: 
         for key in ("Q_r", "Q_g", "V_r", "V_g", "policy"):
             np.testing.assert_allclose(getattr(fast, key), getattr(literal, key), atol=1e-9, err_msg=key)
         np.testing.assert_allclose(learner.dual, slow.Y, atol=1e-9)
-        episode = play(problem, literal.policy, world.random(4), own.random(3))
+        episode = play(problem, literal.policy, world.random(width(problem)), own.random(3))
         learner.observe(*episode)
         slow.observe(*episode)
     assert learner.dual.max() > 0
@@ -56,40 +65,15 @@ def test_every_option_matches_its_slow_version(options: dict, features: str, m: 
 
 @pytest.mark.parametrize("share", ["nothing", "all"])
 def test_a_bonus_by_variance_matches_its_slow_version(share: str) -> None:
-    options = {"bonus": "variance", "span_floor": 0.2, "utility_bonus": 0.5, "lam": 1e-4, "dual_estimate": "plain"}
+    options = {
+        "bonus": "variance",
+        "span_floor": 0.2,
+        "utility_bonus": 0.5,
+        "lam": 1e-4,
+        "dual_estimate": "plain",
+        "noise_bonus": 0.2,
+    }
     test_every_option_matches_its_slow_version(options | {"dual_prior": 0.5, "share": share}, "one-hot", 2)
-
-
-@pytest.mark.parametrize("features", ["one-hot", "table"])
-@pytest.mark.parametrize("m", [1, 2])
-def test_only_what_the_slow_version_certifies_is_played(features: str, m: int) -> None:
-    problem = nr.problems.load(f"random:seed={m},S=4,A=3,H=3,m={m},fraction=0.3")
-    phi = nr.features.one_hot(4, 3) if features == "one-hot" else np.random.default_rng(m).dirichlet(np.ones(3), (4, 3))
-    safe = nr.oracle.safest(problem)
-    constants = {
-        "lam": 1e-4, "beta": 0.4, "alpha": 5.0, "eta": 0.3, "xi": 5.0, "zeta": 0.0, "cap": "H-h+1", "lower_clip": True,
-        "bonus": "span", "span_floor": 0.2, "utility_bonus": 0.5, "dual_estimate": "pessimistic", "pessimism": 0.5,
-    }  # fmt: skip
-    learner = make("primal-dual-lsvi", problem.spec, episodes=40, features=phi, safe_policy=safe, preset="paper", **constants)
-    slow = ReferencePractical(phi, 3, problem.b, safe=safe, start=problem.mu, **constants)
-    world, own = streams(4, 0)
-    shares = []
-    for _ in range(60):
-        np.testing.assert_allclose(learner.plan().policy, slow.plan().policy, atol=1e-9)
-        np.testing.assert_allclose(learner.dual, slow.Y, atol=1e-9)
-        shares.append(slow.share)
-        episode = play(problem, slow.plan().policy, world.random(4), own.random(3))
-        learner.observe(*episode)
-        slow.observe(*episode)
-    assert shares[0] == 0.0 and max(shares) > 0.0  # first the safe policy alone, then more and more of the other
-
-
-def test_the_cautious_preset_hardly_violates() -> None:
-    problem = nr.problems.load("streaming:seed=3")
-    result = nr.run(problem, episodes=5000, trials=2, preset="cautious", safe_policy="safest", progress=False)
-    assert result.hard_violation[:, -1].max() < 5
-    safest = nr.run(problem, "safest", episodes=5000, trials=1, progress=False)
-    assert result.hard_regret[:, -1].max() < 0.3 * safest.hard_regret[0, -1]
 
 
 def test_the_safe_preset_says_what_it_needs() -> None:
@@ -132,53 +116,61 @@ def test_safety_is_not_promised_for_each_of_several_starts() -> None:
     assert nr.run(problem, starts=1, **given).hard_violation[0, -1] == 0.0
 
 
-def test_nothing_is_certified_after_the_data_are_dropped() -> None:
-    """Before the first episode of each part, when there is no data, the safe policy is played alone."""
-    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3,fraction=0.3")
-    safe = nr.oracle.safest(problem)
-    learner = make(
-        "primal-dual-lsvi", problem.spec, episodes=1023, preset="cautious", safe_policy=safe, restart="doubling",
-        restart_data="dropped",
-    )  # fmt: skip
-    world, own = streams(4, 0)
-    differs = 0
-    for k in range(1, 1024):
-        policy = learner.plan().policy
-        if k & (k - 1) == 0:
-            np.testing.assert_array_equal(policy, safe)
-        differs += not np.array_equal(policy, safe)
-        learner.observe(*play(problem, policy, world.random(4), own.random(3)))
-    assert differs > 100
-
-
 def test_given_numbers_are_used_as_the_paper_uses_them() -> None:
     numbers = {"lam": 0.5, "beta": 0.3, "alpha": 7.0, "eta": 0.1, "xi": 3.0, "zeta": 0.0, "cap": "H", "lower_clip": False}
+    printed = {name: TABLE.rows[name].entry("theory", TABLE.like)[0] for name in TABLE.rows}
     for preset in ("theory", "paper"):
-        constants, why = presets.primal_dual(preset, H=4, A=2, d=6, m=1, K=100, slater_gap=1.0, **numbers)
-        assert constants == presets.Constants(**numbers), preset
-        assert {why.pop(key) for key in numbers} == {"given"}
-        assert why.pop("p").startswith("the probability")
-        assert set(why.values()) == {presets.PRINTED, *presets.OFF.values()}
+        constants = chosen(preset, **numbers)
+        assert {name: constants[name] for name in numbers} == numbers, preset
+        assert {constants.why[name] for name in numbers} == {"given"}
+        others = TABLE.rows.keys() - numbers.keys()
+        assert {name: constants[name] for name in others} == {name: printed[name] for name in others}
 
 
 def test_a_span_bonus_that_leaves_the_unvisited_below_the_cap_is_refused() -> None:
     with pytest.raises(nr.NoRegretError, match=r"lam is 1; with bonus 'span' expected at most"):
-        presets.primal_dual("practical", H=4, A=2, d=6, m=1, K=100, slater_gap=None, lam=1.0)
+        chosen("practical", None, lam=1.0)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"bonus": "spam"}, "bonus is 'spam'; expected 'constant' or 'span'"),
+        ({"bonus": "spam"}, "unknown bonus 'spam'; did you mean 'span'"),
         ({"damping": 1}, "damping is 1; expected True or False"),
-        ({"beta": -1}, "beta is -1; expected a non-negative number"),
-        ({"alpha": "alg2"}, "unknown alpha rule 'alg2'; did you mean 'alg1'"),
+        ({"beta": -1}, "beta is -1; expected a number of at least 0"),
+        ({"alpha": "5/sqrt(L)"}, "formula '5/sqrt.L.' names 'L', which is not known here"),
+        ({"alpha": "2*alpha"}, "alpha is given by a formula that needs alpha itself"),
         ({"betta": 1}, "unknown parameter of primal-dual-lsvi 'betta'; did you mean 'beta'"),
     ],
 )
 def test_bad_parameters_are_refused(given: dict, message: str) -> None:
     with pytest.raises(nr.NoRegretError, match=message):
-        presets.primal_dual("practical", H=4, A=2, d=6, m=1, K=100, slater_gap=None, **given)
+        chosen("practical", None, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bonus": "constant", "span_floor": 0.3}, "span_floor is 0.3; it does nothing here: expected none, or bonus != 'cons"),
+        ({"dual_estimate": "observed", "dual_prior": 0.1}, "dual_prior is 0.1; it does nothing here"),
+        ({"pessimism": 0.1}, "pessimism is 0.1; it does nothing here: expected none, or dual_estimate == 'pessimistic'"),
+        ({"dual_estimate": "observed", "damping": True}, "damping is True; it does nothing here"),
+        ({"dual_estimate": "corrected", "anti_windup": True}, "anti_windup is True; it does nothing here"),
+        ({"p": 0.2}, "p is 0.2; it does nothing here"),
+        ({"dual_estimate": "pessimistic"}, "dual_estimate is 'pessimistic'; expected with it bonus 'span'"),
+        ({"rounding": 0.1, "alpha": 3.0}, "alpha is 3; with rounding the policy is greedy: leave alpha out"),
+        ({"rounding": 0.1, "schedule": "doubling"}, "rounding is 0.1; expected with it neither schedule 'doubling'"),
+        ({"share": "transitions", "schedule": "doubling"}, "share is 'transitions'; expected 'nothing' or 'all'"),
+        ({"bonus": "variance", "one_hot": False}, "bonus is 'variance'; expected with it one-hot features"),
+    ],
+)
+def test_an_option_that_does_nothing_or_contradicts_another_is_refused(given: dict, message: str) -> None:
+    with pytest.raises(nr.NoRegretError, match=message):
+        chosen("practical", None, **given)
+
+
+def test_a_number_that_only_a_formula_needs_is_no_idle_one() -> None:
+    assert chosen("practical", 0.5, zeta="theorem_2(1e-4)", p=0.2).zeta != chosen("practical", 0.5, zeta="theorem_2(1e-4)").zeta
 
 
 @pytest.mark.parametrize(("name", "limit"), [("random:seed=4", 400), ("streaming:seed=21", 400), ("linear:seed=21", 150)])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +13,11 @@ import numpy as np
 import pytest
 
 import noregret as nr
+from noregret._system import formulas
 from noregret.errors import InputError
 from noregret.features import OneHot
-from noregret.learners import presets, tuned
 from noregret.problems.continuous import ContinuousSpec
-from tests.support import fitting, small, told
+from tests.support import chosen, fitting, small, told
 
 K = 500
 
@@ -28,7 +31,7 @@ def everything(value: Any) -> Any:
 
 def finite(name: str, preset: str, gap: float | None, given: dict[str, Any]) -> Any:
     problem = fitting(name, small(H=3, S=4, A=3))
-    safe = {"safe_policy": problem.available / 3.0} if preset in ("safe", "cautious") else {}
+    safe = {"safe_policy": problem.available / 3.0} if preset == "safe" else {}
     made = nr.learners.make(
         name, problem.spec, episodes=K, preset=preset, slater_gap=gap, **told(name, problem) | safe, **given
     )  # fmt: skip
@@ -55,12 +58,8 @@ def test_to_give_a_presets_own_number_changes_nothing(make: Any, name: str, pres
     if preset == "theory" and gap is None and name != "triple-q":
         gap = 0.7
     made, state = make(name, preset, gap, {})
-    accepted = {*type(made).parameters, "replan", "merge_tol"} if make is dense else set(type(made).parameters)
-    if make is dense:
-        accepted |= set(nr.learners.get(name).parameters)
+    accepted = set(type(made).parameters)
     own = {key: value for key, value in made.constants.items() if key in accepted and key != "safe_policy"}
-    if name == "lsvi-ucb":  # its Y and α are no parameters
-        own = {key: value for key, value in own.items() if key in nr.learners.get(name).parameters}
     assert len(own) > 1 or name == "uniform"
     for given in [*({key: value} for key, value in own.items()), own]:
         again, other = make(name, preset, gap, given)
@@ -72,35 +71,88 @@ NUMBERS = {"beta": 0.11, "eta": 0.3, "alpha": 2.5, "zeta": 0.01, "xi": 7.0, "uti
 
 
 @pytest.mark.parametrize("key", NUMBERS)
-@pytest.mark.parametrize("preset", ["practical", "simple"])
+@pytest.mark.parametrize("preset", ["practical", "paper"])
 def test_a_number_replaces_that_number_alone(preset: str, key: str) -> None:
-    sizes: dict[str, Any] = {"H": 4, "A": 3, "d": 15, "m": 1, "K": 3000, "slater_gap": None}
-    usual, _ = presets.primal_dual(preset, **sizes)
-    given, why = presets.primal_dual(preset, **sizes, **{key: NUMBERS[key]})
-    formulas = {"beta": {"lam"}} if preset == "simple" else {}
-    different = {name for name, value in vars(given).items() if value != vars(usual)[name]}
-    assert different == {key} | formulas.get(key, set()) and why[key] == "given"
+    if (preset, key) == ("paper", "span_floor"):
+        return  # it does nothing beside a constant bonus
+    sizes: dict[str, Any] = {"H": 4, "A": 3, "d": 15, "m": 1, "K": 3000}
+    usual = chosen(preset, None, **sizes)
+    given = chosen(preset, None, **sizes | {key: NUMBERS[key]})
+    follow = {"xi": {"eta"}, "beta": {"lam"}} if preset == "paper" else {}
+    different = {name for name, value in given.values.items() if value != usual[name]}
+    assert different == {key} | follow.get(key, set()) and given.why[key] == "given"
+
+
+def test_a_formula_may_name_sizes_other_constants_and_what_the_preset_has() -> None:
+    usual = chosen("theory", 0.5)
+    less = chosen("theory", 0.5, xi="0.1*usual")
+    assert less.xi == 0.1 * usual.xi and less.why["xi"] == "0.1*usual: given"
+    assert less.eta == pytest.approx(0.1 * usual.eta)  # η = ξ/√(KH²) follows
+    assert chosen("practical", None, alpha="3*5/sqrt(K)", eta="alpha/H").eta == 1.5 / 4
 
 
 def test_a_small_bonus_by_span_takes_its_ridge_along_so_that_an_untried_pair_reaches_the_cap() -> None:
-    sizes: dict[str, Any] = {"H": 4, "A": 3, "d": 15, "m": 1, "K": 3000, "slater_gap": None}
-    given, _ = presets.primal_dual("practical", **sizes, beta=1e-3)
+    given = chosen("practical", None, H=4, A=3, d=15, m=1, K=3000, beta=1e-3)
     assert given.lam == pytest.approx((0.2 * 1e-3 / 4) ** 2)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"alpha_rule": "alg1"}, "alpha_rule is 'alg1' and alpha_schedule is 'anytime'"),
-        ({"alpha": "text"}, "alpha_rule is 'text' and alpha_schedule is 'anytime'"),
-        ({"alpha": 3.0, "alpha_rule": "alg1"}, "alpha is 3 and alpha_rule is 'alg1'; expected one of them"),
-        ({"restart": "doubling", "eta_schedule": "anytime"}, "restart is 'doubling'; expected alpha_schedule and eta_schedule"),
-        ({"beta": 0.01, "lam": 1e-3}, "lam is 0.001; with bonus 'span' expected at most"),
-    ],
-)
-def test_what_cannot_go_together_is_refused_by_name(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        nr.learners.make("primal-dual-lsvi", small().spec, episodes=10, **given)
+def test_what_cannot_go_together_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match=r"lam is 0\.001; with bonus 'span' expected at most"):
+        nr.learners.make("primal-dual-lsvi", small().spec, episodes=10, beta=0.01, lam=1e-3)
+
+
+# --- what is in force is what is written ----------------------------------------------------------------------------
+
+WITH_TABLE = [(name, preset) for name in OURS for preset in nr.learners.get(name).presets if nr.learners.get(name).table]
+
+
+@pytest.mark.parametrize(("name", "preset"), WITH_TABLE)
+def test_what_is_in_force_is_what_the_table_says(name: str, preset: str) -> None:
+    """Every entry of the column, evaluated by Python itself with the constants in force, is the constant in force."""
+    made, _ = finite(name, preset, 0.4, {})
+    cls, spec = type(made), made.spec
+    column = cls.column(spec, preset, {"share": made.constants.get("share", "nothing")}, None)
+    names = {"gamma": 0.4, "known": True, **cls.sizes(spec, K, None), **formulas.FUNCTIONS, **made.constants}
+    for row in cls.table:
+        value, reason = row.entry(column, cls.table.like)
+        assert reason and (row.name == "share" or reason in made.explain[row.name])
+        if (formula := row.formula(value)) is not None:
+            assert made.explain[row.name].startswith(formula)
+            value = eval(formula, {"__builtins__": {}}, names)
+        if row.name != "share":
+            force = made.constants[row.name]
+            assert force == value or math.isclose(force, value, rel_tol=1e-12), row.name
+
+
+def test_the_flagship_names_every_option_in_its_docstring() -> None:
+    from noregret.learners.lsvi import primal_dual
+    from noregret.learners.lsvi.table import TABLE
+
+    for name, row in TABLE.rows.items():
+        on = row.entry("practical", TABLE.like)[0] != row.entry("theory", TABLE.like)[0]
+        assert f"``{name}``" in (primal_dual.__doc__ or "") or not on, f"{name} is on by default; expected it in the docstring"
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in WITH_TABLE}))
+def test_no_docstring_quotes_a_number_that_the_table_has(name: str) -> None:
+    """Numbers with a decimal point or an exponent."""
+    cls = nr.learners.get(name)
+    entries = [str(entry) for row in cls.table for entry, _ in row.columns.values()]
+    quoted = re.compile(r"(?<![\w.])\d+(?:\.\d+(?:e-?\d+)?|e-?\d+)(?![\w.])")
+    numbers = {float(number) for entry in entries for number in quoted.findall(entry)}
+    assert numbers or name not in ("primal-dual-lsvi", "reward-free"), "the pattern finds nothing"
+    texts = [inspect.getdoc(sys.modules[cls.__module__]) or "", inspect.getdoc(cls) or ""]
+    said = {float(number) for text in texts for number in quoted.findall(text)}
+    assert not said & numbers, said & numbers
+
+
+def test_what_is_from_memory_is_not_called_printed() -> None:
+    recalled = [name for name in nr.learners.names() if nr.learners.get(name).source == "memory"]
+    assert {"cspda", "optpess-primal-dual", "uc-cfh"} <= set(recalled)
+    own = [(name, row) for name in recalled for row in nr.learners.get(name).table]
+    shared = ("share", "lam", "cap", "lower_clip")  # rows that many learners have alike
+    reasons = [(name, why) for name, row in own if row.name not in shared for _, why in row.columns.values()]
+    assert [each for each in reasons if "printed" in each[1] or "the paper's" in each[1]] == []
 
 
 def test_the_run_of_the_issue() -> None:
@@ -111,26 +163,6 @@ def test_the_run_of_the_issue() -> None:
     again = nr.run(problem, episodes=300, trials=1, record_every=100, progress=False, **own)
     for curve in ("regret", "hard_violations", "dual"):
         np.testing.assert_array_equal(getattr(usual, curve), getattr(again, curve))
-
-
-def test_stored_runs_of_the_old_meaning_keep_their_names_and_new_ones_get_others() -> None:
-    from noregret.runs.prepare import prepare
-    from noregret.store import RunKey
-    from noregret.sweeps.spec import parse
-
-    text = 'episodes = 50\nproblems = ["random:S=4,A=2,H=3"]\n[[learners]]\nname = "primal-dual-lsvi"\n'
-    (plain,) = parse(text, "x").keys
-    assert plain.meaning == 1 and "meaning" not in plain.canonical()
-    (given,) = parse(text + "params = { beta = 0.2 }\n", "x").keys
-    old = RunKey("random:S=4,A=2,H=3", "primal-dual-lsvi", 50, record_every=1, params={"beta": 0.2})
-    assert given.meaning == 2 and given.id != old.id
-    assert RunKey.from_json(given.to_json()) == given
-    with pytest.raises(InputError, match="meaning is 1; preset 'practical', beta has meaning 2 in this version"):
-        prepare(old.problem).start(old)
-    for preset, params in (("paper", {"beta": 0.2}), ("simple", {"beta": 0.2}), ("practical", {"zeta": 0.1})):
-        assert nr.learners.meaning("primal-dual-lsvi", preset, params) == 1
-    with tuned.ignored():
-        assert nr.learners.meaning("optimal", "practical", {}) == nr.learners.meaning("opdop", "practical", {"eta": 1.0}) == 1
 
 
 def test_every_option_of_algorithm_1_is_on_the_list_of_departures() -> None:

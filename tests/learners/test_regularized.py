@@ -10,8 +10,8 @@ import pytest
 
 import noregret as nr
 from noregret.errors import InputError
-from noregret.kernels.softmax import entropy
-from noregret.learners.regularized_primal_dual import iterated
+from noregret.kernels.steps.softmax import entropy
+from noregret.learners.mirror.descent import iterated
 from tests.learners.test_tabular_learners import problem_with
 from tests.reference import world
 from tests.reference.opt_primal_dual import ReferenceOptPrimalDual

@@ -152,7 +152,7 @@ def test_what_plan_for_refuses() -> None:
     assert learner.plan_for(1.0).policy.shape == (3, 4, 3)
 
 
-@pytest.mark.parametrize(("key", "value"), [("explore", 0), ("explorer", "luck"), ("planner", "luck"), ("rounds", 0)])
+@pytest.mark.parametrize(("key", "value"), [("explore", 0), ("planner", "luck"), ("rounds", 0)])
 def test_bad_parameters_are_refused(key: str, value: Any) -> None:
     with pytest.raises(InputError, match=key):
         nr.learners.make("reward-free", problem_with(0).spec, episodes=10, **{key: value})

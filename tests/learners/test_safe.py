@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import noregret as nr
 from noregret.errors import InputError
-from noregret.kernels.certificate import certified, counted_values, coupled_share, weigh
+from noregret.kernels.steps.certificate import certified, counted_values, coupled_share, weigh
 from noregret.learners import make
 from noregret.problems.base import TabularCMDP
 from noregret.runs.streams import streams
@@ -127,8 +127,8 @@ def test_results_say_where_the_safe_policy_comes_from_and_with_what_probability(
     given: dict[str, Any] = {"episodes": 5, "trials": 1, "progress": False}
     told = nr.run(problem, preset="safe", safe_policy="safest", **given)
     assert told.constants["safe_policy"] == "safest, from the oracle" and told.constants["p"] == 0.01
-    own = nr.run(problem, preset="cautious", safe_policy=nr.oracle.safest(problem), **given)
-    assert own.constants["safe_policy"] == "given" and own.constants["certificate"] == "tuned"
+    own = nr.run(problem, preset="safe", safe_policy=nr.oracle.safest(problem), **given)
+    assert own.constants["safe_policy"] == "given"
     assert nr.run(problem, "opse-lcmdp", safe_policy="safest", **given).constants["safe_policy"] == "safest, from the oracle"
     assert "safe_policy" not in nr.run(problem, **given).constants
 
@@ -136,8 +136,15 @@ def test_results_say_where_the_safe_policy_comes_from_and_with_what_probability(
 def test_what_cannot_be_certified_is_refused() -> None:
     problem = small()
     safe = problem.available / 3.0
-    for given in ({"restart": "doubling"}, {"dual_estimate": "plain"}):
-        with pytest.raises(InputError, match="certificate is 'confidence'; expected with it restart 'none' and dual_estimate"):
+    for given, said in (
+        (
+            {"schedule": "doubling"},
+            "dual_estimate is 'pessimistic'; expected with it share 'nothing', neither schedule 'doubling'",
+        ),
+        ({"share": "all"}, "dual_estimate is 'pessimistic'; expected with it share 'nothing'"),
+        ({"dual_estimate": "plain"}, "dual_estimate is 'plain'; with a safe_policy expected 'pessimistic'"),
+    ):
+        with pytest.raises(InputError, match=said):
             make("primal-dual-lsvi", problem.spec, episodes=10, preset="safe", safe_policy=safe, **given)
 
 

@@ -7,9 +7,9 @@ import pytest
 
 import noregret as nr
 from noregret import oracle
-from noregret.learners import presets
 from noregret.runs.streams import streams
 from tests.reference.world import play, width
+from tests.support import chosen
 
 
 @pytest.mark.parametrize(("m", "worst"), [(2, 800.0), (5, 1200.0)])
@@ -35,7 +35,7 @@ def test_several_constraints(m: int, worst: float) -> None:
 
 @pytest.mark.parametrize("m", [1, 2, 5])
 def test_alpha_for_several_constraints(m: int) -> None:
-    constants, _ = presets.primal_dual("theory", H=4, A=3, d=15, m=m, K=1000, slater_gap=0.5)
+    constants = chosen("theory", 0.5, H=4, A=3, d=15, m=m, K=1000)
     assert constants.alpha == pytest.approx(np.log(3) * 1000 / (2 * (1 + m * (16.0 + 4))))
 
 

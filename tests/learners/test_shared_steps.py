@@ -62,18 +62,14 @@ def test_an_end_is_part_of_the_spread():
 OTHER = {
     "lam": (1e-3, {}), "beta": (0.4, {}), "alpha": (1.0, {}), "eta": (0.3, {"b": (3.5,)}), "xi": (0.05, {"b": (3.5,)}),
     "zeta": (0.7, {}), "cap": ("H", {"beta": 3.0}), "utility_bonus": (0.1, {}),
-    "lower_clip": (False, {"b": (3.9,), "dual_estimate": "optimistic"}),
-    "bonus": ("constant", {}), "span_floor": (3.0, {}), "dual_estimate": ("pessimistic", {"pessimism": 0.5}),
-    "dual_prior": (0.1, {}), "pessimism": (0.9, {"dual_estimate": "pessimistic", "pessimism": 0.3}),
+    "lower_clip": (False, {"b": (3.9,), "dual_estimate": "optimistic", "noise_bonus": 0.0}), "noise_bonus": (2.0, {}),
+    "bonus": ("constant", {}), "span_floor": (3.0, {}), "dual_estimate": ("observed", {}),
+    "dual_prior": (0.1, {}), 
     "damping": (False, {"b": (1.95,), "eta": 3.0}), "anti_windup": (True, {"b": (3.5,)}),
-    "alpha_schedule": ("fixed", {}), "eta_schedule": ("fixed", {"eta": 0.5, "b": (3.5,)}),
-    "p": (0.5, {"preset": "theory", "slater_gap": 1.0, "bonus_scale": 1e-3}),
-    "bonus_scale": (0.3, {}), "alpha_rule": ("experiment", {"alpha_schedule": "fixed"}),
-    "zeta_scale": (1e-6, {"zeta": "theorem", "slater_gap": 1.0}),
+    "schedule": ("fixed", {}), "p": (0.5, {"preset": "theory", "slater_gap": 1.0, "beta": "1e-3*usual"}),
 }  # fmt: skip
 REFUSED = {
-    "restart": "doubling", "restart_data": "dropped", "certificate": "confidence", "safe_policy": np.ones((H, 1, A)),
-    "rounding": 0.1,
+    "xi_rule": "estimate", "safe_policy": np.ones((H, 1, A)), "rounding": 0.1, "pessimism": 0.9, "price_step": "balanced",
 }  # fmt: skip
 
 

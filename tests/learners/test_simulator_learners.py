@@ -9,8 +9,8 @@ import pytest
 
 import noregret as nr
 from noregret.errors import InputError
-from noregret.kernels import world as worlds
-from noregret.kernels.simulator import rollouts, simulate, simulator_of
+from noregret.kernels.worlds import world as worlds
+from noregret.kernels.worlds.simulator import rollouts, simulate, simulator_of
 from noregret.problems.base import TabularCMDP
 from tests.reference.simulated import ReferenceCRPO, ReferenceCSPDA, ReferenceNPGPD
 from tests.support import begin, small, told
@@ -35,6 +35,12 @@ def made(name: str, problem: TabularCMDP, episodes: int = 40, **params: Any) -> 
     return nr.learners.make(name, problem.spec, episodes=episodes, slater_gap=0.5, **given)
 
 
+def words(name: str) -> tuple[str, ...]:
+    """What ``estimate`` may be; the printed one first."""
+    table: Any = nr.learners.get(name).table
+    return tuple(table.rows["estimate"].words)
+
+
 def plan(learner: Any, k: int) -> np.ndarray:
     return np.asarray(learner.plan(np.random.default_rng(k).random(len(learner._state.uniforms))).policy)
 
@@ -53,8 +59,7 @@ def observe(learner: Any, problem: TabularCMDP) -> None:
 def test_they_do_what_the_literal_algorithms_do(case: str, name: str, printed: bool) -> None:
     """Policies, prices and draws of 25 episodes, from the same uniforms."""
     problem, (kind, constants) = PROBLEMS[case], LITERAL[name]
-    words = nr.learners.get(name).estimates  # type: ignore[attr-defined]
-    learner = made(name, problem, draws=2, estimate=words[not printed], **constants)
+    learner = made(name, problem, draws=2, estimate=words(name)[not printed], **constants)
     slow, moved = kind(problem, 2, printed, **constants), 0.0
     for k in range(25):
         uniforms = np.random.default_rng(k).random(len(learner._state.uniforms))
@@ -89,11 +94,11 @@ def test_rollouts_are_unbiased() -> None:
     """20 000 rollouts from each of 24 pairs: within 4.5 standard errors, of at most H/2 each, of Q by backward induction."""
     problem = small(11, H=2, b=[1.2])
     learner = made("npg-pd", problem)
-    one, n = learner._state.one, 20_000
-    rollouts(learner._state.simulator, one, n, learner._state.stream)
-    V = np.einsum("sa,sa->s", one.policy[1], problem.r[1])
+    tables, n = learner._state.tables, 20_000
+    rollouts(learner._state.simulator, tables, n, learner._state.stream)
+    V = np.einsum("sa,sa->s", tables.policy[1], problem.r[1])
     Q = np.stack([problem.r[0] + problem.P[0] @ V, problem.r[1]])
-    np.testing.assert_allclose(one.Q[:, 0], Q, rtol=0, atol=4.5 * 1.0 / np.sqrt(n))
+    np.testing.assert_allclose(tables.Q[:, 0], Q, rtol=0, atol=4.5 * 1.0 / np.sqrt(n))
     assert learner.notes()["simulator draws"] == n * 12 * (2 + 1)
 
 
@@ -105,7 +110,7 @@ def test_results_carry_the_draws_of_each_trial(name: str, draws: tuple[int, int]
     problem = small(11, b=[1.2], available=available)
     by_model, printed = (
         nr.run(problem, name, episodes=5, trials=2, slater_gap=0.5, draws=2, estimate=word).notes["simulator draws"]
-        for word in reversed(nr.learners.get(name).estimates)  # type: ignore[attr-defined]
+        for word in reversed(words(name))
     )
     assert by_model.tolist() == [5 * 2 * 24] * 2
     assert printed.tolist() == [5 * 2 * (8 * 6 if name != "cspda" else 3)] * 2

@@ -12,11 +12,12 @@ import noregret as nr
 from noregret import learners
 from noregret.errors import InputError
 from noregret.features import one_hot
-from noregret.kernels import world as worlds
-from noregret.kernels.stepwise import unsafe_steps
+from noregret.kernels.worlds import world as worlds
+from noregret.kernels.worlds.stepwise import unsafe_steps
 from noregret.report import tables
 from noregret.runs.execute import execute
-from noregret.store import RunKey, Store
+from noregret.runs.keys import make_key
+from noregret.store import Store
 from tests.reference import world as slow_world
 from tests.reference.slucb_qvi import ReferenceSLUCB
 from tests.support import limited, small, trial
@@ -111,7 +112,7 @@ def test_stored_and_saved_runs_keep_the_count(tmp_path: Path) -> None:
     )
     store = Store(tmp_path / "runs")
     for t in range(2):
-        execute(RunKey("machine-load", "uniform", 60, trial=t, record_every=20), store)
+        execute(make_key("machine-load", "uniform", 60, trial=t, record_every=20), store)
     stored = nr.load_runs(store.folder)
     assert sorted(stored["unsafe_steps"]) == sorted(result.unsafe_steps[:, -1])
     assert stored.runs[0].curves()["unsafe_steps"].shape == (3,)

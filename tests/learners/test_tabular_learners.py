@@ -13,13 +13,11 @@ from scipy.optimize import linprog
 
 import noregret as nr
 from noregret.errors import InputError
-from noregret.kernels import box as boxes
-from noregret.kernels.dispatch import run_plan, run_update
-from noregret.kernels.empirical import empirical_model, learn_episode, radius
+from noregret.kernels.compiler.dispatch import run_plan, run_update
 from noregret.kernels.gram.base import everyone
-from noregret.kernels.mirror import mirror_step
-from noregret.learners import tuned
-from noregret.learners.tabular import PACING
+from noregret.kernels.steps import box as boxes
+from noregret.kernels.steps.empirical import empirical_model, learn_episode, radius
+from noregret.kernels.steps.mirror import mirror_step
 from noregret.problems.base import TabularCMDP
 from tests.reference import world
 from tests.reference.opdop import ReferenceOPDOP
@@ -29,6 +27,20 @@ from tests.reference.optpess_primal_dual import ReferenceOptPess
 from tests.reference.triple_q import ReferenceTripleQ
 
 LEARNERS = ("opdop", "opt-primal-dual", "opt-dual", "optpess-primal-dual", "triple-q")
+
+#: The options of the dual as printed; ``practical`` has what a search found.
+PRINTED = {
+    "dual_estimate": "optimistic",
+    "damping": False,
+    "anti_windup": False,
+    "alpha_schedule": "fixed",
+    "eta_schedule": "fixed",
+}
+
+
+def printed(name: str) -> dict[str, Any]:
+    """Those that a learner takes, and pairs that count as tried when they were."""
+    return {key: value for key, value in (PRINTED | {"tries": 1}).items() if key in nr.learners.get(name).parameters}
 
 
 def problem_with(seed: int, *, m: int = 1, H: int = 3, S: int = 4, A: int = 3, noise: Any = None) -> TabularCMDP:
@@ -46,13 +58,11 @@ def literal(name: str, learner: Any, problem: TabularCMDP, K: int) -> Any:
     c = dict(learner.constants)
     own = {"dual_estimate": c.pop("dual_estimate")} if name == "triple-q" else {}
     assert c.pop("share", "nothing") == "nothing", "the literal versions have every step apart"
-    assert all(c.pop(key, None) in (None, False, "optimistic", "fixed") for key in PACING), (
-        "the literal versions are as printed"
-    )
+    assert all(c.pop(key, value) == value for key, value in PRINTED.items()), "the literal versions are as printed"
     spec = problem.spec
     H, S, A = spec.horizon, spec.n_states, spec.n_actions
     if name == "opdop":
-        keep = ("form", "beta", "lam", "alpha", "theta", "eta", "xi")
+        keep = ("beta", "lam", "alpha", "theta", "eta", "xi")
         return ReferenceOPDOP(spec, **{key: c[key] for key in keep})
     if name == "opt-primal-dual":
         return ReferenceOptPrimalDual(spec, K=K, **c)
@@ -68,9 +78,8 @@ def literal(name: str, learner: Any, problem: TabularCMDP, K: int) -> Any:
 
 
 CASES: list[tuple[str, int, dict[str, Any]]] = [
-    ("opdop", 1, {"alpha": 0.4, "eta": 0.2, "theta": 0.05, "bonus_scale": 0.02, "lam": 0.5}),
+    ("opdop", 1, {"alpha": 0.4, "eta": 0.2, "theta": 0.05, "beta": "0.02*H*sqrt(S*log(S*A*K*H/p))", "lam": 0.5}),
     ("opdop", 1, {"preset": "theory"}),
-    ("opdop", 1, {"form": "kernel", "alpha": 0.4, "eta": 0.2, "theta": 0.05, "bonus_scale": 0.003, "lam": 0.5}),
     ("opdop", 1, {}),
     ("opt-primal-dual", 2, {"alpha": 0.3, "eta": 0.2, "bonus_scale": 0.01}),
     ("opt-primal-dual", 2, {"preset": "theory"}),
@@ -81,9 +90,9 @@ CASES: list[tuple[str, int, dict[str, Any]]] = [
     # two actions with the same counts and sums tie, and rounding decides; with 5 visits no such tie is met
     ("opt-dual", 2, {"eta": 0.1, "bonus_scale": 0.05, "truncate": False, "tries": 5}),
     ("opt-dual", 1, {"preset": "theory"}),
-    ("opt-dual", 1, {}),
-    ("optpess-primal-dual", 1, {"bonus_scale": 0.01, "eps_scale": 0.01, "eps_cap": 0.3}),
-    ("optpess-primal-dual", 1, {"bonus_scale": 0.01, "eps_scale": 0.01, "eps_cap": 0.3, "tries": 4}),
+    ("opt-dual", 1, {"bonus_scale": 0.01}),
+    ("optpess-primal-dual", 1, {"bonus_scale": 0.01, "eps": "0.05*H**2*sqrt(S**3*A)", "eps_cap": 0.3}),
+    ("optpess-primal-dual", 1, {"bonus_scale": 0.01, "eps": "0.05*H**2*sqrt(S**3*A)", "eps_cap": 0.3, "tries": 4}),
     ("optpess-primal-dual", 1, {"preset": "theory"}),
     ("optpess-primal-dual", 1, {}),
     ("triple-q", 1, {"bonus_scale": 0.01, "frame": 17, "bump": 0.3, "eps": 0.2, "eta": 0.7}),
@@ -98,9 +107,8 @@ CASES: list[tuple[str, int, dict[str, Any]]] = [
 def test_equals_the_literal_version_over_a_run(name: str, m: int, given: dict[str, Any], noise: Any) -> None:
     """Policy, tables and dual to 1e-9 before each of the episodes, which both see through the same uniforms."""
     problem = problem_with(len(given) + m, m=m, noise=noise)
-    K = 40 if given.get("form") == "kernel" else 150
-    with tuned.ignored():
-        learner = nr.learners.make(name, problem.spec, episodes=K, **({"slater_gap": 0.4} | given))
+    K = 150
+    learner = nr.learners.make(name, problem.spec, episodes=K, **({"slater_gap": 0.4} | printed(name) | given))
     slow = literal(name, learner, problem, K)
     rng = np.random.default_rng(5)
     moved = 0.0
@@ -216,8 +224,7 @@ def test_opt_dual_on_the_exact_model_finds_the_multiplier() -> None:
     problem = nr.problems.load("job-scheduling")
     optimum = nr.oracle.solve(problem)
     eta, K, N = 1e-3, 20_000, 1e12
-    with tuned.ignored():
-        learner = nr.learners.make("opt-dual", problem.spec, episodes=K, bonus_scale=0.0, eta=eta)
+    learner = nr.learners.make("opt-dual", problem.spec, episodes=K, bonus_scale=0.0, eta=eta, **printed("opt-dual"))
     H, S, A = problem.r.shape
     model, box = learner._state.model, learner._state.box
     model.visits[:] = N
@@ -247,8 +254,7 @@ def test_triple_q_without_a_constraint_is_optimistic_q_learning() -> None:
     H, S, A = problem.r.shape
     chi, frame, bump, K = 3.0, 13, 0.2, 200
     given = {"chi": chi, "frame": frame, "bump": bump, "eps": 0.0, "bonus_scale": 0.02, "cap": "H"}
-    with tuned.ignored():
-        learner = nr.learners.make("triple-q", problem.spec, episodes=K, **given)
+    learner = nr.learners.make("triple-q", problem.spec, episodes=K, **given)
     bonus = 0.02 * 0.25 * math.sqrt(H**2 * 128 * math.log(math.sqrt(2 * S * A * H) * K))
     Q, C, N = np.full((H, S, A), float(H)), np.full((H, S, A), float(H)), np.zeros((H, S, A))
     rng = np.random.default_rng(1)
@@ -300,25 +306,21 @@ def test_bad_parameters_are_refused() -> None:
     for name in LEARNERS:
         with pytest.raises(InputError, match="unknown parameter"):
             nr.learners.make(name, spec, episodes=10, gamma=1.0)
-        with pytest.raises(InputError, match="bonus_scale is -1"):
-            nr.learners.make(name, spec, episodes=10, bonus_scale=-1)
+        bonus = "beta" if name == "opdop" else "bonus_scale"
+        with pytest.raises(InputError, match=f"{bonus} is -1"):
+            nr.learners.make(name, spec, episodes=10, **{bonus: -1})
         with pytest.raises(InputError, match="works on tables"):
             nr.learners.make(name, spec, episodes=10, features=np.full((4, 3, 2), 0.5))
         nr.learners.make(name, spec, episodes=10, features=np.eye(12).reshape(4, 3, 12))
     with pytest.raises(InputError, match="p is 1"):
         nr.learners.make("opdop", spec, episodes=10, p=1)
-    with pytest.raises(InputError, match=r"theta is 1\.5; expected a weight, at most 1"):
+    with pytest.raises(InputError, match=r"theta is 1\.5; expected a number of at least 0, at most 1"):
         nr.learners.make("opdop", spec, episodes=10, theta=1.5)
     nr.learners.make("opdop", spec, episodes=10, theta=1.0)
-    with pytest.raises(InputError, match="unknown form"):
-        nr.learners.make("opdop", spec, episodes=10, form="dense")
     with pytest.raises(InputError, match="unknown cap '3'"):
         nr.learners.make("triple-q", spec, episodes=10, cap=3)
     with pytest.raises(InputError, match="truncate is 1"):
         nr.learners.make("opt-dual", spec, episodes=10, truncate=1)
-    large = problem_with(0, S=200, A=2, H=4).spec
-    with pytest.raises(InputError, match="its matrices need"):
-        nr.learners.make("opdop", large, episodes=10, form="kernel")
 
 
 # --- what they reach --------------------------------------------------------------------------------------------------

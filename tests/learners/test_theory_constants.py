@@ -105,13 +105,6 @@ CASES: list[tuple[str, int, dict[str, Any], dict[str, Any]]] = [
         },
     ),
     (
-        "opdop",
-        1,
-        {"form": "kernel"},
-        # d = S²A = 75; √(dH² ln(dT/p)) = √(1200·ln(300 000/0.05)) = √(1200·15.607270)
-        {"beta": 136.852928477, "alpha": 0.00207158254786, "eta": 0.0316227766017, "theta": 0.001, "xi": 16.0},
-    ),
-    (
         "opt-primal-dual",
         1,
         {},
@@ -287,7 +280,7 @@ CASES: list[tuple[str, int, dict[str, Any], dict[str, Any]]] = [
     ),
     # m = 2: twice C; it would be 1188.72, and there are no more than K
     ("reward-free", 2, {}, {"explore": 1000}),
-    ("explore-then-commit", 1, {}, {"explore": 943, "explorer": "uniform", "planner": "game"}),
+    ("explore-then-commit", 1, {}, {"explore": 943, "planner": "game"}),
     # 2 ln 3; 1/(4·31.6228); 2H/γ
     ("npg-pd", 1, {}, {"alpha": 2.19722457734, "eta": 0.00790569415042, "xi": 16.0, "estimate": "rollouts", "draws": 1}),
     # 1/(8·√15000) = 0.125/122.474; 8·√0.015
@@ -325,8 +318,9 @@ def made(name: str, m: int, given: dict[str, Any]) -> Any:
 
 
 def held(learner: Any, name: str) -> Any:
-    """A number that the kernels work with: of the state, or of the rule within it."""
-    return getattr(learner._state if hasattr(learner._state, name) else learner._state.rule, name)
+    """A number that the kernels work with: of the state, or of a part within it."""
+    parts = (learner._state, *(getattr(learner._state, part, None) for part in ("rule", "belief")))
+    return next(getattr(part, name) for part in parts if hasattr(part, name))
 
 
 @pytest.mark.parametrize(("name", "m", "given", "worked_out"), CASES)

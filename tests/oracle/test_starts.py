@@ -11,9 +11,10 @@ import pytest
 
 import noregret as nr
 from noregret import oracle
-from noregret.kernels import world as worlds
+from noregret.kernels.worlds import world as worlds
 from noregret.learners import make
 from noregret.runs.execute import Settings, execute
+from noregret.runs.keys import make_key
 from noregret.runs.streams import streams
 from noregret.runs.trial import TableTrial as Trial
 from noregret.store import RunKey, Store
@@ -108,8 +109,8 @@ def test_what_is_refused(given: Any, message: str) -> None:
 
 
 def test_a_stored_run_with_starts_stops_and_goes_on(tmp_path: Path) -> None:
-    key = RunKey("random", "primal-dual-lsvi", 600, record_every=50, starts=[0, 2, 1])
-    assert key.id != RunKey("random", "primal-dual-lsvi", 600, record_every=50).id
+    key = make_key("random", "primal-dual-lsvi", 600, record_every=50, starts=[0, 2, 1])
+    assert key.id != make_key("random", "primal-dual-lsvi", 600, record_every=50).id
     assert RunKey.from_json(key.to_json()) == key
     assert "starts=[0, 2, 1]" in key.repeat()
     store, stop = Store(tmp_path), threading.Event()

@@ -37,11 +37,12 @@ def test_sizes_beyond_reason_are_refused_before_anything_is_made(text: str) -> N
     assert len(str(refused.value)) < 300
 
 
-@pytest.mark.parametrize("value", [True, np.True_, 2.0, "3", None, np.array([3]), 0, -(10**4000), 8])
+@pytest.mark.parametrize("value", [True, np.True_, 2.5, np.nan, np.inf, "3", None, np.array([3]), 0, -(10**4000), 8])
 def test_one_check_of_whole_numbers(value: object) -> None:
     with pytest.raises(InputError, match=r"n is .{1,80}; expected a whole number from 1 to 7$"):
         checks.integer("n", value, 1, 7)
-    assert checks.integer("n", np.int64(7), 1, 7) == 7
+    for good in (np.int64(7), 7.0, np.float64(7.0)):
+        assert checks.integer("n", good, 1, 7) == 7 and type(checks.integer("n", good, 1, 7)) is int
 
 
 def test_every_name_is_listed_with_the_kind_of_its_states() -> None:

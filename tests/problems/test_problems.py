@@ -34,6 +34,8 @@ def assert_same(p: TabularCMDP, q: TabularCMDP) -> None:
 
 #: name: optimum, duals, Slater gap
 STATED: dict[str, tuple[float, list[float], float]] = {
+    "admission": (5.0, [2.0], 2.5),
+    "bandit": (2.266871, [3.690745], 0.248713),
     "frozen-lake-4x4": (0.087670, [4.323757], 0.02),
     "frozen-lake-8x8": (0.311070, [0.728461], 0.05),
     "grid-world": (17.929742, [0.662888], 5.0),
@@ -45,6 +47,7 @@ STATED: dict[str, tuple[float, list[float], float]] = {
     "queue": (11.862756, [0.243721, 1.068346], 2.420618),
     "random": (2.483992, [1.572911], 0.261553),
     "streaming": (2.206978, [0.417370], 1.6),
+    "windy-grid": (8.682242, [1.635215, 0.441717], 1.0),
 }
 
 
@@ -117,14 +120,14 @@ def test_factories_name_their_problems_too() -> None:
     [
         ("job-sheduling", "unknown problem 'job-sheduling'; did you mean 'job-scheduling'?"),
         ("", "unknown problem ''"),
-        ("qqqqqq", "(known: frozen-lake-4x4, "),
+        ("qqqqqq", "(known: admission, bandit, frozen-lake-4x4, "),
         ("random:sed=1", "parameter of problem 'random': 'sed'; did you mean 'seed'?"),
         ("random:seed=x", "problem 'random': seed is 'x'; expected a whole number"),
         ("random:seed=1.0", "seed is '1.0'; expected a whole number"),
         ("random:fraction=half", "fraction is 'half'; expected a finite number"),
         ("random:fraction=inf", "fraction is 'inf'; expected a finite number"),
         ("random:successors=all", "successors is 'all'; expected a whole number or none"),
-        ("random:noise=gaussian", "noise is 'gaussian'; expected 'bernoulli' or none"),
+        ("random:noise=loud", "noise is 'loud'; expected 'bernoulli' or 'gaussian' or 'clipped' or none"),
         ("random:seed", "'seed' is not a parameter; expected key=value"),
         ("random:seed=", "'seed=' is not a parameter; expected key=value"),
         ("random:", "'' is not a parameter; expected key=value"),

@@ -81,7 +81,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("mask shape", parts(available=np.ones((A, S), bool)), "available has shape (2, 3)"),
     ("mask ragged", parts(available=[[True], [True, False]]), "available is not an array of booleans"),
     ("no action", parts(available=np.arange(S * A).reshape(S, A) < 4), "available[0, 2] has no available action"),
-    ("noise", parts(noise="gaussian"), "noise is 'gaussian'; expected None or 'bernoulli'"),
+    ("noise", parts(noise="loud"), "noise is 'loud'; expected None, 'bernoulli', 'gaussian' or 'clipped'"),
     ("names", parts(constraint_names=["a", "b"]), "constraint_names has 2 entries; expected 1"),
     ("senses", parts(senses=["<=", ">="]), "senses has 2 entries; expected 1"),
     ("sense", parts(senses=["<"]), "senses contains '<'; expected '>=' or '<='"),

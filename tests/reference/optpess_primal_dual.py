@@ -11,11 +11,9 @@ from tests.reference.tables import Array, Tables
 
 
 class ReferenceOptPess(Tables):
-    def __init__(
-        self, spec: Spec, *, bonus_scale: float, eps_scale: float, eps_cap: float, eta: float, p: float, tries: int
-    ) -> None:
+    def __init__(self, spec: Spec, *, bonus_scale: float, eps: float, eps_cap: float, eta: float, p: float, tries: int) -> None:
         super().__init__(spec)
-        self.scale, self.eps_scale, self.eps_cap, self.eta = bonus_scale, eps_scale, eps_cap, eta
+        self.scale, self.eps, self.eps_cap, self.eta = bonus_scale, eps, eps_cap, eta
         self.delta = p / (16 * self.S**2 * self.A * self.H)
         self.tries, self.Z, self.k = tries, np.zeros(self.J - 1), 1
 
@@ -39,8 +37,8 @@ class ReferenceOptPess(Tables):
 
     def observe(self, *episode: Any) -> None:
         log = np.log(self.k / self.delta)
-        eps = 5 * self.H**2 * np.sqrt(self.S**3 * self.A) * (log + 1) / np.sqrt(self.k * log)
+        eps = self.eps * (log + 1) / np.sqrt(self.k * log)
         for i in range(self.J - 1):
-            self.Z[i] = max(self.Z[i] + self.b[i] + min(self.eps_scale * eps, self.eps_cap) - self.value(self.V, i), 0)
+            self.Z[i] = max(self.Z[i] + self.b[i] + min(eps, self.eps_cap) - self.value(self.V, i), 0)
         self.k += 1
         self.keep(*episode)

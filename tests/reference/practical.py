@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noregret.features import is_one_hot
 from tests.reference.algorithm1 import Episode, Plan, ReferenceAlgorithm1, softmax
+from tests.reference.noise import of_pairs
 
 
 class ReferencePractical(ReferenceAlgorithm1):
@@ -25,21 +27,19 @@ class ReferencePractical(ReferenceAlgorithm1):
         dual_estimate: str = "optimistic",
         dual_prior: float = 0.0,
         pessimism: float = 0.0,
-        safe: Any = None,
-        start: Any = None,
         damping: bool = False,
-        alpha_schedule: str = "fixed",
-        eta_schedule: str = "fixed",
+        schedule: str = "fixed",
         anti_windup: bool = False,
         share: str = "nothing",
+        noise_bonus: float = 0.0,
         **printed: Any,
     ) -> None:
         super().__init__(phi, H, b, **printed)
         self.utility_bonus, self.bonus, self.span_floor = utility_bonus, bonus, span_floor
         self.dual_estimate, self.dual_prior, self.damping = dual_estimate, dual_prior, damping
-        self.alpha_schedule, self.eta_schedule, self.share_of_steps = alpha_schedule, eta_schedule, share
+        self.schedule, self.share_of_steps = schedule, share
         self.room = np.minimum(self.b, H - self.b).clip(0.01) if anti_windup else np.full(self.m, np.inf)
-        self.pessimism, self.safe, self.start, self.share = pessimism, safe, start, 1.0
+        self.pessimism, self.noise_bonus = pessimism, noise_bonus
         self.gain, self.lack = np.ones(self.m), np.zeros(self.m)
         self.missed: list[list[tuple[float, float]]] = [[] for _ in range(self.m)]  # b − V_g and b − G of every episode
 
@@ -49,13 +49,14 @@ class ReferencePractical(ReferenceAlgorithm1):
         H, m, phi = self.H, self.m, self.phi
         S, A, d = phi.shape
         k = len(self.episodes) + 1
-        alpha = self.alpha * (np.sqrt(k) if self.alpha_schedule == "anytime" else 1.0)
+        alpha = self.alpha * (np.sqrt(k) if self.schedule == "anytime" else 1.0)
         Q, V = np.zeros((1 + 2 * m, H, S, A)), np.zeros((1 + 2 * m, H + 1, S))  # r, utilities, and these without a bonus
         policy = np.zeros((H, S, A))
         for h in reversed(range(H)):
             together = [(e, t) for e in self.episodes for t in range(H) if self.share_of_steps != "nothing" or t == h]
             features = np.array([phi[e.states[t], e.actions[t]] for e, t in together]).reshape(-1, d)
             Lambda_inv = np.linalg.inv(self.lam * np.eye(d) + features.T @ features)
+            doubt = self.doubt(h)
             for j in range(1 + 2 * m):
                 i = j - 1 if j <= m else j - m - 1
                 seen = [V[j, h + 1, e.states[t + 1]] for e, t in together]
@@ -81,19 +82,43 @@ class ReferencePractical(ReferenceAlgorithm1):
                             mean = sum(own) * norm**2
                             deviation = np.sqrt(sum((v - mean) ** 2 for v in own) * norm**2)
                             width = self.beta * (self.utility_bonus if j else 1.0) * deviation * norm + beta * norm**2
-                        pay = self.pay(j, h, phi[s, a]) if self.share_of_steps == "transitions" else 0.0
+                        if self.share_of_steps == "transitions":
+                            pay = self.pay(j, h, phi[s, a], doubt[s, a])
+                        else:
+                            pay, width = 0.0, self.joined(width, j, doubt[s, a])
                         Q[j, h, s, a] = self.clip(pay + w @ phi[s, a] + width, h)
             for s in range(S):
                 composite = Q[0, h, s] + sum(self.Y[i] * Q[1 + i, h, s] for i in range(m))
                 policy[h, s] = softmax(composite, alpha, self.available[h, s])
                 V[:, h, s] = Q[:, h, s] @ policy[h, s]
         self.dual_values = V[1 : 1 + m] if self.dual_estimate in ("optimistic", "observed") else V[1 + m :]
-        if self.safe is not None:
-            policy = self.certified_mixture(policy)
+        self.dual_Q = Q[1 : 1 + m] if self.dual_estimate in ("optimistic", "observed") else Q[1 + m :]
         self.last = Plan(Q[0], Q[1 : 1 + m], V[0], V[1 : 1 + m], policy)
         return self.last
 
-    def pay(self, j: int, h: int, phi: np.ndarray) -> float:
+    def doubt(self, h: int) -> np.ndarray:
+        """D (S,A,1+m) of the noise of what step h pays; steps that share all they learn share that too."""
+        H, m = self.H, self.m
+        visits = [[(e, t) for e in self.episodes for t in range(H) if self.share_of_steps == "all" or t == g] for g in range(H)]
+        paid = [
+            [(e.states[t], e.actions[t], np.array([e.rewards[t], *e.utilities.reshape(m, H)[:, t]])) for e, t in step]
+            for step in visits
+        ]
+        if not self.noise_bonus or not self.episodes:
+            return np.zeros((*self.phi.shape[:2], 1 + m))
+        doubt = of_pairs(self.phi, self.lam, paid, h)
+        if is_one_hot(self.phi):  # a state never visited keeps what it was worth without data
+            doubt[[s for s in range(len(doubt)) if s not in {state for state, *_ in paid[h]}]] = 0.0
+        return doubt
+
+    def joined(self, width: float, j: int, doubt: np.ndarray) -> float:
+        """√(B² + (c_j D_j)²), with the sign of B; the plain estimate of the dual has none."""
+        c = self.noise_bonus * (self.utility_bonus if j else 1.0)
+        if j > self.m:
+            c *= self.pessimism if self.dual_estimate == "pessimistic" else 0.0
+        return float(np.copysign(np.hypot(width, c * doubt[j if j <= self.m else j - self.m]), width))
+
+    def pay(self, j: int, h: int, phi: np.ndarray, doubt: np.ndarray) -> float:
         """What step h pays in objective j, from its own samples, with a bonus of its own: at most 1."""
         i = j - 1 if j <= self.m else j - self.m - 1
         features = np.array([self.phi[e.states[h], e.actions[h]] for e in self.episodes]).reshape(-1, len(phi))
@@ -103,49 +128,18 @@ class ReferencePractical(ReferenceAlgorithm1):
             beta = self.dual_prior * np.sqrt(self.lam)
         else:
             beta = self.beta * (self.utility_bonus if j else 1.0) * (self.span_floor if self.bonus == "span" else 1 / self.H)
-        value = phi @ Lambda_inv @ features.T @ observed + beta * np.sqrt(phi @ Lambda_inv @ phi)
+        width = self.joined(beta * np.sqrt(phi @ Lambda_inv @ phi), j, doubt)
+        value = phi @ Lambda_inv @ features.T @ observed + width
         return float(max(min(value, 1.0), 0.0))
-
-    def certified_mixture(self, target: np.ndarray) -> np.ndarray:
-        """The mixture with the largest share of ``target``, to seven halvings, whose pessimistic values reach b + ζ."""
-        low, high = 0.0, 1.0
-        if (self.pessimistic(target) >= self.b + float(self.zeta)).all():
-            low = 1.0
-        for _ in range(7 if low == 0.0 else 0):
-            middle = (low + high) / 2
-            if (self.pessimistic((1 - middle) * self.safe + middle * target) >= self.b + float(self.zeta)).all():
-                low = middle
-            else:
-                high = middle
-        self.share = low
-        return (1 - low) * self.safe + low * target
-
-    def pessimistic(self, policy: np.ndarray) -> np.ndarray:
-        """Values of a policy by the same regressions, with the bonus taken off."""
-        H, m, phi = self.H, self.m, self.phi
-        S, A, d = phi.shape
-        V = np.zeros((m, H + 1, S))
-        for h in reversed(range(H)):
-            features = np.array([phi[e.states[h], e.actions[h]] for e in self.episodes]).reshape(-1, d)
-            Lambda_inv = np.linalg.inv(self.lam * np.eye(d) + features.T @ features)
-            for i in range(m):
-                seen = [V[i, h + 1, e.states[h + 1]] for e in self.episodes]
-                w = Lambda_inv @ features.T @ (np.array([e.utilities[i, h] for e in self.episodes]) + np.array(seen))
-                spread = max(max(seen) - min(seen) if seen else 0.0, self.span_floor)
-                for s in range(S):
-                    for a in range(A):
-                        norm = np.sqrt(phi[s, a] @ Lambda_inv @ phi[s, a])
-                        q = self.clip(w @ phi[s, a] - self.pessimism * self.beta * self.utility_bonus * spread * norm, h)
-                        V[i, h, s] += policy[h, s, a] * q
-        return V[:, 0] @ self.start
 
     def observe(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike) -> None:
         self.plan()
         x = np.array(states)
-        eta = self.share * float(self.eta) / (np.sqrt(len(self.episodes) + 1) if self.eta_schedule == "anytime" else 1.0)
+        eta = float(self.eta) / (np.sqrt(len(self.episodes) + 1) if self.schedule == "anytime" else 1.0)
+        steps = np.zeros(self.m)
         for i in range(self.m):
             lack = self.b[i] + float(self.zeta) - self.dual_values[i, 0, x[0]]
-            step, least = max(min(lack, self.room[i]), -self.room[i]) / min(self.room[i], 1.0), 1e-4
+            step, unit, least = max(min(lack, self.room[i]), -self.room[i]), min(self.room[i], 1.0), 1e-4
             if self.dual_estimate in ("observed", "corrected"):
                 self.missed[i].append((lack, self.b[i] + float(self.zeta) - float(np.sum(utilities, axis=-1).reshape(-1)[i])))
                 estimated, observed = np.array(self.missed[i]).T
@@ -153,11 +147,15 @@ class ReferencePractical(ReferenceAlgorithm1):
                 weights = t * (t + 1) * (t + 2)
                 lack = lack - np.average(estimated - observed, weights=weights)
                 step = lack if self.dual_estimate == "corrected" else observed[-1]
-                step, least = step / max(np.sqrt(np.average(observed**2, weights=weights)), 0.01), 0.05
+                unit, least = max(np.sqrt(np.average(observed**2, weights=weights)), 0.01), 0.05
             if self.damping and self.dual_estimate != "observed":
                 turned = lack * self.lack[i] < 0
                 self.gain[i] = max(self.gain[i] / 2, least) if turned else min(self.gain[i] * 1.5, 1.0)
-            self.lack[i] = lack
-            self.Y[i] = max(min(self.Y[i] + self.gain[i] * eta * step, float(self.xi)), 0.0)
+            self.lack[i], steps[i] = lack, step / unit
+        self.Y = self.moved(steps, self.gain * eta)
         self.episodes.append(Episode(x, np.array(actions), np.array(rewards), np.array(utilities)))
         self.last = None
+
+    def moved(self, steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """The prices after steps of these lengths."""
+        return np.clip(self.Y + lengths * steps, 0.0, float(self.xi))

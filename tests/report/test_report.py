@@ -71,7 +71,7 @@ def test_numbers_read_well():
 
 
 def test_markdown_is_a_table_and_escapes_bars():
-    text = tables.Table("", ("a", "b"), (("x|y", 1.5),)).markdown()
+    text = tables.NumberTable("", ("a", "b"), (("x|y", 1.5),)).markdown()
     assert text == "| a | b |\n|---|---|\n| x\\|y | 1.5 |\n"
 
 

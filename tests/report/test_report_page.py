@@ -14,16 +14,17 @@ from noregret import metrics
 from noregret.cli import app
 from noregret.errors import FileError, InputError
 from noregret.report import comparison, page
-from noregret.report.latex import latex
-from noregret.results.base import Table
+from noregret.report.latex import latex, matched
+from noregret.results.base import NumberTable
 from noregret.runs import Ask
 from noregret.runs.backends.job import Context
+from noregret.runs.keys import make_key
 from noregret.runs.schedule import schedule as sweep
-from noregret.store import RunKey, Store, group, load_runs
+from noregret.store import Store, group, load_runs
 from noregret.store.groups import comparison as grouped
 from tests import browser
 
-PROBLEMS = ("random:S=4,A=2,H=3", "random:S=4,A=2,H=3,seed=1")
+PROBLEMS = ("random:S=4,A=2,H=3", "random:seed=1,S=4,A=2,H=3")
 needs_browser = pytest.mark.skipif(
     browser.find() is None, reason="not run: there is no Chromium on this machine (apt-get install chromium)"
 )
@@ -31,8 +32,8 @@ needs_browser = pytest.mark.skipif(
 
 def make(folder, trials=5, betas=(0.1, 1.0), episodes=2000):
     keys = [
-        RunKey(
-            problem, learner, episodes, trial=trial, record_every=20, preset="simple" if params else "practical", params=params
+        make_key(
+            problem, learner, episodes, trial=trial, record_every=20, preset="paper" if params else "practical", params=params
         )
         for problem in PROBLEMS
         for learner, params in [*(("primal-dual-lsvi", {"beta": beta}) for beta in betas), ("uniform", {})]
@@ -50,7 +51,7 @@ def runs(tmp_path_factory):
 @pytest.fixture(scope="module")
 def html(runs):
     failing = Store(runs)
-    failing.fail(RunKey(PROBLEMS[0], "uniform", 7), {"error": "broke <b>here</b>", "traceback": ""})
+    failing.fail(make_key(PROBLEMS[0], "uniform", 7), {"error": "broke <b>here</b>", "traceback": ""})
     return page.write(runs.parent / "report.html", [runs], title="A <i>title</i>")
 
 
@@ -136,10 +137,14 @@ def test_a_thousand_runs_fit_in_eight_megabytes(tmp_path, runs):
     for i in range(1000):
         run = template[i % len(template)]
         record = dict(run.record)
-        record["run"] = run.record["run"] | {"seed": i % 4, "params": {"beta": 0.1 + i // 4}}
+        record["run"] = run.record["run"] | {
+            "seed": i % 4,
+            "params": {"beta": 0.1 + i // 4},
+            "constants": {"beta": 0.1 + i // 4},
+        }
         many.append(type(run)(f"{i:016x}", run.path, record))
     begin = time.perf_counter()
-    text = page.page(many)
+    text = page.page(page.rows(many))
     assert len(text.encode()) < 8e6
     assert time.perf_counter() - begin < 20
     assert re.search(r"120 of \d{3} groups are drawn", text)
@@ -154,8 +159,8 @@ def test_the_page_says_how_values_were_computed_by_kind_of_problem(tmp_path, run
         "All values are exact: every policy",
         "evaluated on the true model by quadrature, at recorded episodes only",
     )
-    assert everywhere in page.page(on_tables) and elsewhere not in page.page(on_tables)
-    assert "exact" not in page._evaluation(page.rows(linear)) and elsewhere in page.page(linear)
+    assert everywhere in page.page(page.rows(on_tables)) and elsewhere not in page.page(page.rows(on_tables))
+    assert "exact" not in page._evaluation(page.rows(linear)) and elsewhere in page.page(page.rows(linear))
     both = page._evaluation(page.rows([*on_tables, *linear]))
     assert (
         f"On {PROBLEMS[0]}, {PROBLEMS[1]} all values are exact" in both
@@ -269,11 +274,17 @@ def test_the_command_writes_page_figures_and_table(tmp_path, runs):
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 0, result.output
     names = {path.name for path in (tmp_path / "f").iterdir()}
-    assert names == {f"random-S-4-A-2-H-3{seed}.{kind}" for seed in ("", "-seed-1") for kind in ("png", "svg", "pdf")}
+    endings = (".png", ".svg", ".pdf", "-one-column.pdf", "-two-columns.pdf")
+    assert names == {f"random-{seed}S-4-A-2-H-3{ending}" for seed in ("", "seed-1-") for ending in endings}
     assert (tmp_path / "f" / "random-S-4-A-2-H-3.png").read_bytes()[:4] == b"\x89PNG"
     assert "primal-dual-lsvi" in (tmp_path / "f" / "random-S-4-A-2-H-3.svg").read_text()
     text = (tmp_path / "t.tex").read_text()
-    assert text.count(r"\\") == 1 + 6 and r"\begin{tabular}{llrrrrrr}" in text and text.count("{") == text.count("}")
+    assert (
+        text.count(r"\\") == 1 + 6
+        and r"\begin{tabular}{llrrrrr}" in text
+        and "% In all rows: trials 5, episodes 2,000" in text
+        and text.count("{") == text.count("}")
+    )
 
 
 def test_every_group_is_drawn_and_every_learner_has_its_own_colour(tmp_path, runs, monkeypatch):
@@ -299,7 +310,7 @@ def test_tables_latex_and_page_have_one_statistic(runs):
     table = grouped(row.group.runs)._summary()
     assert row.result.last("regret") == expected == table.rows[0][4]
     text = metrics.show(expected)
-    assert text in page.page(row.group.runs) and text.replace("±", r"\pm") in latex(table).replace("{,}", ",")
+    assert text in page.page([row]) and r" \pm ".join(matched(expected)) in latex(table).replace("{,}", ",")
     band = page._data([row], [0])["groups"][0]["curves"]["regret"]
     whole = metrics.mean_interval(row.result.regret)
     assert band["low"][-1] == pytest.approx(whole.low[-1], rel=1e-4) and band["mean"][-1] == pytest.approx(
@@ -315,7 +326,7 @@ def test_the_package_is_a_function(tmp_path, runs):
     assert nr.report.page is noregret.report.page
     assert {path.name for path in files} == {path.name for path in (tmp_path / "out").iterdir()}
     assert files[0].name == "report.html" and "<title>Mine</title>" in files[0].read_text() and files[-1].name == "table.tex"
-    assert len(files) == 2 + 2 * 3
+    assert len(files) == 2 + 2 * 5
     with pytest.raises(FileError, match="no finished runs"):
         nr.report(tmp_path, tmp_path / "none")
     for wrong in (3, None, load_runs(runs), [load_runs(runs)]):
@@ -329,12 +340,12 @@ def test_the_package_is_a_function(tmp_path, runs):
 
 def test_latex_escapes_and_shows_intervals(runs):
     text = latex(
-        Table(
+        NumberTable(
             "",
             ("a_b", "n"),
             (("50% & more", metrics.Interval(np.float64(1234.5), np.float64(1233.5), np.float64(1235.5))), ("x", None)),
         )
     )
-    assert r"a\_b & n \\" in text and r"50\% \& more & $1{,}234 \pm 1$ \\" in text and r"x & -- \\" in text
+    assert r"a\_b & n \\" in text and r"50\% \& more & $1{,}234.5 \pm 1.0$ \\" in text and r"x & -- \\" in text
     made = grouped(load_runs(runs).runs)
     assert len(re.findall(r" \\\\$", latex(made._summary()), re.M)) == 7

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.learners import PolicyReservoir
 from noregret.problems.policies import markov_policy
-from noregret.runs.runner import promised
+from noregret.runs.start import promised
 from noregret.runs.streams import streams
 from tests.support import begin, small, trial
 
@@ -19,7 +18,7 @@ K = 60
 
 def by_hand(problem, name, seed=0, index=0, **options):
     """Play trial ``index`` with plan and observe: all policies, as the runner's loop has them."""
-    from noregret.kernels import world as worlds
+    from noregret.kernels.worlds import world as worlds
 
     learner = begin(problem, name, episodes=K, **options).learner
     world, (of_world, own) = worlds.compile_world(problem), streams(seed, index)
@@ -97,7 +96,8 @@ def test_no_theorem_is_named_for_a_run_that_it_does_not_cover():
         return {"preset": "theory", "slater_gap": "oracle"} | options
 
     def of(world: Any = problem, learner: str = "primal-dual-lsvi", **options: Any) -> Any:
-        return promised(begin(world, learner, episodes=20, **asked(options)))
+        trial = begin(world, learner, episodes=20, **asked(options))
+        return promised(trial.key, trial.learner)
 
     assert of(zeta=gap / 4).theorem == "Theorem 2"
     assert of(slater_gap=gap / 3).theorem == "Theorem 1"  # any smaller γ will do
@@ -110,18 +110,18 @@ def test_no_theorem_is_named_for_a_run_that_it_does_not_cover():
         ("λ is 0.5, and Theorem 1 has 1", problem, {"lam": 0.5}),
         ("β is 1, and Theorem 1 has dH√ι", problem, {"beta": 1.0}),
         ("α is 3, and Theorem 1 has", problem, {"alpha": 3.0}),
-        ("α is", problem, {"alpha_rule": "text"}),
+        ("α is", problem, {"alpha": "log(A)*K/(2*H)"}),
         ("η is 0.1, and Theorem 1 has", problem, {"eta": 0.1}),
-        ("ξ is", problem, {"slater_gap": 2 * gap}),
+        ("ξ is", problem, {"slater_gap": 1.5 * gap}),
         ("ζ is", problem, {"zeta": 0.6 * gap}),
         ("bonus is 'span', and the theorems are about", problem, {"bonus": "span", "span_floor": 1.0}),
         ("damping is True", problem, {"damping": True}),
-        ("restart is 'doubling'", problem, {"restart": "doubling"}),
+        ("schedule is 'doubling'", problem, {"schedule": "doubling"}),
         ("rounding is 0.01", problem, {"rounding": 0.01}),
         ("the start is drawn", small(2), {}),
         ("the problem has 2 constraints", small(2, m=2, mu=0), {}),
         ("the problem is not linear in the features", problem, {"features": phi}),
-        ("alpha_schedule is 'anytime'", problem, {"preset": "practical"}),
+        ("bonus is 'span'", problem, {"preset": "practical"}),
         ("λ is", problem, {"preset": "paper"}),
         ("no theorem with all its constants is known for opdop", problem, {"learner": "opdop", "preset": "practical"}),
     ]:
@@ -170,41 +170,3 @@ def test_markov_policy_by_hand():
     q = np.array([[[0.3, 0.1], [0.0, 0.0]]])
     available = np.array([[[True, True], [False, True]]])
     np.testing.assert_allclose(markov_policy(q, available), [[[0.75, 0.25], [0.0, 1.0]]])
-
-
-def test_the_reservoir_keeps_every_episode_with_the_same_probability():
-    """4000 reservoirs of 3 out of 12: each episode is kept 1000 times, with a standard error of 27."""
-    n, size, seeds = 12, 3, 4000
-    kept, pairs = np.zeros(n), np.zeros((n, n))
-    for seed in range(seeds):
-        reservoir = PolicyReservoir(size, seed)
-        for k in range(n):
-            reservoir.offer(lambda k=k: k)
-        assert reservoir.snapshots == reservoir.episodes and len(set(reservoir.episodes)) == size
-        kept[reservoir.episodes] += 1
-        pairs[np.ix_(reservoir.episodes, reservoir.episodes)] += 1
-    expected = seeds * size / n
-    assert np.abs(kept - expected).max() < 4 * np.sqrt(expected * (1 - size / n))
-    together = pairs[~np.eye(n, dtype=bool)]  # and every pair as often as any other
-    share = size * (size - 1) / (n * (n - 1))
-    assert np.abs(together - seeds * share).max() < 4.5 * np.sqrt(seeds * share * (1 - share))
-
-
-def test_the_reservoir_is_the_same_for_the_same_seed_and_makes_only_what_it_keeps():
-    made: list[int] = []
-
-    def fill(seed: int) -> PolicyReservoir:
-        reservoir = PolicyReservoir(4, seed)
-        for k in range(200):
-            reservoir.offer(lambda k=k: made.append(k) or k)
-        return reservoir
-
-    one, again, other = fill(5), fill(5), fill(6)
-    assert one.snapshots == again.snapshots != other.snapshots
-    assert len(made) < 120  # 4(1 + log 50) = 20 expected for each
-    draws = [one.draw(np.random.default_rng(i)) for i in range(50)]
-    assert set(draws) == set(one.snapshots)
-    with pytest.raises(ValueError, match="size is 0"):
-        PolicyReservoir(0)
-    with pytest.raises(ValueError, match="empty"):
-        PolicyReservoir(2).draw(np.random.default_rng(0))

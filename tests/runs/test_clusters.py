@@ -7,14 +7,16 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from noregret.errors import NoRegretError
 from noregret.runs.backends.job import Context
+from noregret.runs.keys import make_key
 from noregret.runs.schedule import schedule as sweep
-from noregret.store import RunKey, Store
+from noregret.store import Store
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +25,8 @@ PATHS = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
 
 
 def keys(n, episodes):
-    made = [RunKey(SMALL, "primal-dual-lsvi", episodes, trial=i) for i in range(n)]
-    return [*made, RunKey(SMALL, "primal-dual-lsvi", 10, params={"bet": 1})]
+    made = [make_key(SMALL, "primal-dual-lsvi", episodes, trial=i) for i in range(n)]
+    return [*made, replace(make_key(SMALL, "lsvi-ucb", 10), params={"bet": 1})]
 
 
 def curves(folder):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
@@ -12,6 +11,7 @@ import sys
 import threading
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +22,10 @@ from noregret.cli import app
 from noregret.errors import FileError
 from noregret.runs.backends.job import Context
 from noregret.runs.execute import Settings, execute
+from noregret.runs.keys import make_key
 from noregret.runs.schedule import schedule as sweep
-from noregret.store import RunKey, Store
+from noregret.store import Store
+from tests.disks import small_disk
 
 pytestmark = pytest.mark.slow
 
@@ -33,24 +35,11 @@ SMALL = "random:S=4,A=2,H=3"
 
 
 def keys(n, episodes=500, **more):
-    return [RunKey(SMALL, "primal-dual-lsvi", episodes, trial=i, record_every=10, **more) for i in range(n)]
+    return [make_key(SMALL, "primal-dual-lsvi", episodes, trial=i, record_every=10, **more) for i in range(n)]
 
 
 def curves(folder):
     return {path.parent.name: path.read_bytes() for path in Path(folder).glob("*/curves.npz")}
-
-
-@contextlib.contextmanager
-def small_disk(folder, options):
-    """A file system of our own; skips where one may not be mounted."""
-    folder.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True)
-    if made.returncode:
-        pytest.skip(f"a small disk cannot be mounted here ({made.stderr.strip() or made.returncode}); the shim below stands in")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_hundred_kills_change_no_bit(tmp_path):
@@ -153,8 +142,8 @@ def test_a_changed_byte_in_any_stored_file_is_noticed(tmp_path):
     """Every file of a folder in turn: finished runs, checkpoints with their parts, records of failures."""
     rng = np.random.default_rng(1)
     store, wanted = Store(tmp_path / "runs"), keys(4)
-    unfinished = RunKey(SMALL, "primal-dual-lsvi", 60_000, record_every=1)
-    failing = RunKey(SMALL, "primal-dual-lsvi", 10, params={"bet": 1})
+    unfinished = make_key(SMALL, "primal-dual-lsvi", 60_000, record_every=1)
+    failing = replace(make_key(SMALL, "lsvi-ucb", 10), params={"bet": 1})
     sweep([*wanted, failing], Context(store, 2))
     stop = threading.Event()
     stop.set()
@@ -216,9 +205,10 @@ def test_a_clock_that_goes_backwards_does_not_disturb_a_sweep(tmp_path, monkeypa
 
 def test_the_memory_of_a_long_sweep_is_flat(tmp_path):
     script = (
-        "import sys, json, os\nfrom noregret.store import RunKey, Store\nfrom noregret.runs import schedule as s\n"
+        "import sys, json, os\nfrom noregret.runs.keys import make_key\nfrom noregret.store import Store\n"
+        "from noregret.runs import schedule as s\n"
         "from noregret.runs.backends.job import Context\n"
-        f"keys = [RunKey({SMALL!r}, 'primal-dual-lsvi', 1000, trial=i) for i in range(500)]\n"
+        f"keys = [make_key({SMALL!r}, 'primal-dual-lsvi', 1000, trial=i) for i in range(500)]\n"
         "rss = []\n"
         "def watch(key, ending):\n"
         "    rss.append(int(open('/proc/self/statm').read().split()[1]) * os.sysconf('SC_PAGESIZE'))\n"

@@ -114,7 +114,7 @@ def test_the_error_of_the_grid_is_stated_and_falls():
 
 def test_a_soft_max_policy_is_evaluated_as_exactly_as_the_grid_is_fine():
     """With steep soft-max the values have jumps: halving the cells must still halve the error, or better."""
-    trial = begin(ONE, episodes=300, record_every=300, alpha=1e4, preset="simple", beta=0.1, cells=100)
+    trial = begin(ONE, episodes=300, record_every=300, alpha=1e4, preset="paper", beta=0.1, cells=100)
     trial.advance(300)
     learner = trial.learner
     values = [np.append(*oracle.of(ONE, cells=n).evaluate(learner.plan())) for n in (250, 500, 1000, 8000)]
@@ -127,10 +127,10 @@ def test_a_soft_max_policy_is_evaluated_as_exactly_as_the_grid_is_fine():
 
 def test_regret_is_the_sum_of_the_exact_gaps_of_the_policies_played():
     K, seed = 30, 3
-    result = nr.run(ONE, episodes=K, trials=2, seed=seed, record_every=1, cells=200, preset="simple", beta=0.1)
+    result = nr.run(ONE, episodes=K, trials=2, seed=seed, record_every=1, cells=200, preset="paper", beta=0.1)
     optimum = oracle.of(ONE, cells=200).solve()
     regret, lack = np.zeros(K), np.zeros(K)
-    trial = begin(ONE, episodes=K, seed=seed, record_every=K, cells=200, preset="simple", beta=0.1)
+    trial = begin(ONE, episodes=K, seed=seed, record_every=K, cells=200, preset="paper", beta=0.1)
     learner = trial.learner
     for k in range(K):
         V_r, V_g = oracle.of(ONE, cells=200).evaluate(learner.plan())
@@ -140,11 +140,11 @@ def test_regret_is_the_sum_of_the_exact_gaps_of_the_policies_played():
     np.testing.assert_allclose(result.hard_violations[0, :, 0], np.cumsum(np.maximum(lack, 0)), atol=1e-9)
     np.testing.assert_allclose(result.dual[0, -1], learner.dual)
     assert not np.array_equal(result.regret[0], result.regret[1])
-    coarse = nr.run(ONE, episodes=K, trials=1, seed=seed, record_every=10, cells=200, preset="simple", beta=0.1)
+    coarse = nr.run(ONE, episodes=K, trials=1, seed=seed, record_every=10, cells=200, preset="paper", beta=0.1)
     assert coarse.episodes.tolist() == [10, 20, 30]
     np.testing.assert_array_equal(coarse.regret[0], result.regret[0, 9::10])  # records change nothing
     thin = nr.run(
-        ONE, episodes=K, seed=seed, trials=1, record_every=10, cells=200, preset="simple", beta=0.1, evaluate="records"
+        ONE, episodes=K, seed=seed, trials=1, record_every=10, cells=200, preset="paper", beta=0.1, evaluate="records"
     )
     assert thin.regret[0, 0] == pytest.approx(10 * regret[9])
     with pytest.raises(nr.NoRegretError, match="evaluate"):
@@ -174,8 +174,9 @@ def test_numbers_of_another_evaluation_have_another_name():
     keys = [
         Ask(ONE, "primal-dual-lsvi", 10, params=params).keys()[0] for params in ({}, {"evaluate": "records"}, {"beta": 0.1})
     ]
-    assert [key.meaning for key in keys] == [3, 1, 4]
-    assert Ask("random:S=3,A=2,H=2", "primal-dual-lsvi", 10).keys()[0].meaning == 1
+    assert [key.told for key in keys] == [{"evaluate": "plans"}, {"evaluate": "records"}, {"evaluate": "plans"}]
+    assert len({key.id for key in keys}) == 3
+    assert Ask("random:S=3,A=2,H=2", "primal-dual-lsvi", 10).keys()[0].told == {}
 
 
 def test_other_features_than_the_problems_own_and_lsvi_ucb():
@@ -199,7 +200,7 @@ def test_steps_that_share_learn_from_the_last_state_too():
 
 def test_an_interrupt_keeps_what_is_done(monkeypatch):
     """Ctrl-C in the second of two trials: the first is kept, with the same bits, and the result says more was asked for."""
-    given = {"episodes": 40, "trials": 2, "record_every": 10, "cells": 60, "preset": "simple", "beta": 0.1}
+    given = {"episodes": 40, "trials": 2, "record_every": 10, "cells": 60, "preset": "paper", "beta": 0.1}
     whole = nr.run(ONE, "primal-dual-lsvi", **given)
     advance = LinearTrial.advance
 
@@ -218,7 +219,7 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch):
 def test_a_bar_is_shown_after_the_memory_that_is_needed(capfd, monkeypatch):
     for key, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "120"}.items():  # as on a terminal
         monkeypatch.setenv(key, value)
-    nr.run(ONE, "primal-dual-lsvi", episodes=20, trials=1, cells=60, preset="simple", beta=0.1, progress=True)
+    nr.run(ONE, "primal-dual-lsvi", episodes=20, trials=1, cells=60, preset="paper", beta=0.1, progress=True)
     shown = capfd.readouterr().err
     assert "this run needs at most" in shown and "20/20" in shown
 

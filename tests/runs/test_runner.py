@@ -81,7 +81,7 @@ def test_trials_are_let_go_when_they_are_done(monkeypatch: pytest.MonkeyPatch) -
         begun.append(weakref.ref(self))
 
     monkeypatch.setattr(Trial, "__init__", remember)
-    result = run(xi="estimate")
+    result = run(xi_rule="estimate")
     gc.collect()
     assert len(begun) >= 3 and [one() for one in begun] == [None] * len(begun)
     assert result.notes["slater_gap_estimate"].shape == (3,)
@@ -180,7 +180,7 @@ def test_what_a_result_says_of_itself(base: nr.RunResult) -> None:
     [
         ({"episodes": 0}, "episodes is 0; expected a whole number from 1"),
         ({"episodes": -5}, "episodes is -5"),
-        ({"episodes": 1e4}, "episodes is 10000.0"),
+        ({"episodes": 10000.5}, "episodes is 10000.5"),
         ({"episodes": True}, "episodes is True"),
         ({"trials": 0}, "trials is 0"),
         ({"record_every": 0}, "record_every is 0"),
@@ -223,7 +223,7 @@ def test_a_number_that_is_not_finite_stops_the_run(where: str, name: str) -> Non
     (state.Y if where == "Y" else state.gram.fit)[...] = np.nan
     with pytest.raises(NumericalError) as error:
         one.advance(40)
-    assert str(error.value) == f"primal-dual-lsvi on small, trial 2: not finite at episode 11: {name}"
+    assert str(error.value) == f"primal-dual-lsvi on small, trial 2, episode 11: not finite: {name}"
 
 
 def test_an_error_in_one_trial_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,7 +335,7 @@ def test_a_learner_from_elsewhere_runs_through_the_same_loop() -> None:
 
 
 def test_a_state_without_bodies_is_named() -> None:
-    from noregret.kernels.dispatch import plan
+    from noregret.kernels.compiler.dispatch import plan
 
     with pytest.raises(TypeError, match="no plan for tuple"):
         plan((1, 2))
@@ -343,3 +343,10 @@ def test_a_state_without_bodies_is_named() -> None:
 
 def test_cores_are_those_of_this_process() -> None:
     assert 1 <= available_cores() <= (os.cpu_count() or 1)
+
+
+def test_whole_numbers_may_be_written_as_in_the_shell():
+    result = nr.run("random:S=3,A=2,H=2", "uniform", episodes=1e2, trials=2.0, seed=0.0, record_every=5e1, progress=False)
+    assert result.episodes.tolist() == [50, 100] and result.trials == 2
+    with pytest.raises(InputError, match=r"episodes is 10\.5; expected a whole number"):
+        nr.run("random:S=3,A=2,H=2", "uniform", episodes=10.5, trials=1, progress=False)

@@ -128,18 +128,44 @@ def test_no_mark_of_a_docstring_is_left(site: Path, pages: dict[str, Links]) -> 
         assert not re.search(r":(func|class|meth|mod|attr|data):|\.\. math::|arithmatex\">\\\(", text), name
 
 
+def test_no_page_is_larger_than_a_megabyte(site: Path) -> None:
+    large = {path.name: path.stat().st_size for path in site.rglob("*.html") if path.stat().st_size > 1e6}
+    assert large == {}
+
+
+def test_the_gallery_begins_with_pictures(site: Path) -> None:
+    text = (site / "gallery" / "index.html").read_text()
+    first = text.index('class="thumbnails"')
+    assert first < text.index("Every problem") and 'src="problems/streaming-world.svg"' in text[first:]
+    assert 'src="learners/uniform-curves.svg"' in text and 'href="learners/uniform.html"' in text
+
+
+def test_formulas_of_a_learner_are_typeset(site: Path) -> None:
+    text = (site / "gallery" / "learners" / "primal-dual-lsvi.html").read_text()
+    mathematics = text[text.index('id="the-mathematics"') : text.index('id="on-the-leaderboard"')]
+    assert 'class="maths"' in mathematics and "w<sub>j,h</sub>" in mathematics and "<pre" not in mathematics
+
+
+def test_the_reference_of_runs_begins_with_run(site: Path) -> None:
+    headings = re.findall(r'<h2 id="([^"]+)"', (site / "reference" / "api" / "runs.html").read_text())
+    assert headings[0] == "noregret.runs.runner.run"
+
+
 def test_pages_are_quiet_and_fit_a_phone(request: pytest.FixtureRequest, site: Path, browser: Browser) -> None:
     everything = request.config.getoption("--site")
     names = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html")) if everything else OPENED
     names = [name for name in names if name != "404.html"]  # it is made for the root of a server
     wide = []
     for name in names:
-        for width, phone in ((1400, False), (390, True)):
+        for width, phone in ((1280, False), (390, True)):
             browser.size(width, 900, phone=phone)
             browser.open(site / name)
             browser.wait(f"document.readyState == 'complete' && location.pathname.endsWith({name!r})")
             if browser.run("document.documentElement.scrollWidth") > width:
                 wide.append(f"{name} at {width}")
+            cut = "[...document.querySelectorAll('pre > code, .figure img')].some(c => c.scrollWidth > c.clientWidth + 1)"
+            if browser.run(cut):
+                wide.append(f"code or a figure of {name} at {width}")
             assert browser.run("[...document.images].every(i => i.loading == 'lazy' || (i.complete && i.naturalWidth > 0))"), (
                 name
             )

@@ -87,15 +87,14 @@ CASES = [(name, SMALL, TOLD.get(name, {})) for name in OURS if not learners.get(
 CASES += [("slucb-qvi", "machine-load", {})]
 CASES += [("primal-dual-lsvi", TABLE, {"params": {"zeta": 0.01}})]
 CASES += [("growing", SMALL, {}), ("optimal", SMALL, {})]
-#: On vectors 3 is the meaning of a run whose every plan is evaluated.
-VECTORS = {"problem": "linear-continuous:H=3", "meaning": 3}
-CASES += [("primal-dual-lsvi", VECTORS["problem"], {"params": more}) for more in ({}, {"replan": "doubling"})]
+VECTORS = "linear-continuous:H=3"
+CASES += [("primal-dual-lsvi", VECTORS, {"params": more}) for more in ({}, {"replan": "doubling"})]
 
 
 @pytest.mark.parametrize(("learner", "problem", "more"), CASES)
 def test_stopped_and_resumed_is_bit_for_bit_not_stopped(tmp_path, learner, problem, more):
     assert growing
-    (given,) = Ask(problem, learner, episodes=300, record_every=7, **more).keys()  # in what it means today
+    (given,) = Ask(problem, learner, episodes=300, record_every=7, **more).keys()
     quiet, stopped = Store(tmp_path / "quiet"), Store(tmp_path / "stopped")
     assert execute(given, quiet, Settings(block_size=1000)).status == "done"
     for _ in range(3):
@@ -121,7 +120,7 @@ def test_a_learner_with_a_cache_appends_to_its_checkpoints(store):
 
 
 def test_a_learner_of_any_states_appends_its_features(store):
-    given = key(**VECTORS, record_every=100)
+    given = key(problem=VECTORS, record_every=100)
     for _ in range(3):
         execute(given, store, Settings(block_size=90, stop=StopAfter(0), checkpoint_seconds=0.0))
     k, arrays, meta = Checkpoints(store.work(given.id)).load()

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 import noregret as nr
 from noregret.cli import app
 from noregret.runs.execute import execute
-from noregret.store import RunKey, Store, group
+from noregret.runs.keys import make_key
+from noregret.store import Store, group
 from noregret.store.groups import comparison
 
 DIFFERENT = ({}, {"starts": "drawn"}, {"starts": [0, 1]}, {"starts": [1, 0]}, {"starts": 1}, {"record_every": 10})
@@ -23,7 +24,7 @@ def store(tmp_path):
 
 
 def key(**changes):
-    return RunKey(**({"problem": "random:S=4,A=2,H=3", "learner": "uniform", "episodes": 50, "record_every": 1} | changes))
+    return make_key(**({"problem": "random:S=4,A=2,H=3", "learner": "uniform", "episodes": 50, "record_every": 1} | changes))
 
 
 def test_runs_that_differ_in_starts_or_in_the_record_grid_look_different(store, tmp_path):
@@ -75,7 +76,7 @@ def test_a_run_that_cannot_be_read_is_named_and_left_out(store):
 def test_a_table_is_a_frame_a_figure_and_html(store):
     for seed in range(12):
         execute(key(seed=seed), store)
-    execute(key(learner="primal-dual-lsvi", params={"beta": 0.5}, meaning=2), store)
+    execute(key(learner="primal-dual-lsvi", params={"beta": 0.5}), store)
     table = nr.load_runs(store.folder)
     frame = table.to_frame()
     assert len(frame["run"]) == 13 and list(frame.columns) == list(table)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import noregret as nr
 from noregret import problems
 from noregret.errors import DamagedError, FileError, InputError
 from noregret.runs.execute import execute
-from noregret.runs.prepare import prepare as world
+from noregret.runs.keys import make_key
 from noregret.runs.supplies import problem_hash
 from noregret.store import RunKey, Store, content_hash, folder
 
@@ -27,7 +28,7 @@ TABLE = "linear:S=5,A=2,H=3,d=3"
 
 
 def key(**changes):
-    return RunKey(**({"problem": SMALL, "learner": "primal-dual-lsvi", "episodes": 300, "record_every": 7} | changes))
+    return make_key(**({"problem": SMALL, "learner": "primal-dual-lsvi", "episodes": 300, "record_every": 7} | changes))
 
 
 @pytest.fixture
@@ -42,33 +43,37 @@ def files(store, id):
 # --- identity -----------------------------------------------------------------------------------------------------
 
 
-def test_every_entry_of_the_key_changes_the_name_and_nothing_else_does():
+def test_every_entry_of_the_key_changes_the_name_but_what_was_asked_for_does_not():
     changes = {
         "problem": "job-scheduling", "learner": "uniform", "episodes": 301, "seed": 1, "trial": 1, "record_every": 8,
-        "preset": "theory", "slater_gap": 0.5, "params": {"beta": 0.2}, "problem_hash": "ab", "features_hash": "cd",
-        "results_version": 99, "starts": [0, 1], "learner_hash": "ef", "meaning": 2,
+        "constants": {"beta": 0.2}, "told": {"safe_policy": "safest"}, "problem_hash": "ab", "features_hash": "cd",
+        "starts": [0, 1], "code": "ef",
     }  # fmt: skip
-    assert set(changes) == set(RunKey.__dataclass_fields__)
-    names = {key().id} | {key(**{name: value}).id for name, value in changes.items()}
+    labels = {"preset": "theory", "slater_gap": 0.5, "params": {"beta": 0.2}}
+    assert {*changes, *labels} == set(RunKey.__dataclass_fields__)
+    plain = RunKey(SMALL, "primal-dual-lsvi", 300, record_every=7)
+    names = {plain.id} | {replace(plain, **{name: value}).id for name, value in changes.items()}
     assert len(names) == 1 + len(changes)
-    assert key(params={"beta": 1.0, "eta": 2}).id == key(params={"eta": 2, "beta": 1}).id
-    assert key(problem="a.npz", problem_hash="ab").id == key(problem="b.npz", problem_hash="ab").id
+    for name, value in labels.items():
+        assert replace(plain, **{name: value}) == plain and replace(plain, **{name: value}).id == plain.id
+    assert replace(plain, constants={"beta": 1.0, "eta": 2}).id == replace(plain, constants={"eta": 2, "beta": 1}).id
+    assert replace(plain, problem="a.npz", problem_hash="ab").id == replace(plain, problem="b.npz", problem_hash="ab").id
 
 
 def test_the_name_is_the_same_on_every_machine_and_day():
-    assert key(results_version=1).canonical() == (
-        '{"episodes":300,"features_hash":null,"learner":"primal-dual-lsvi","params":{},"preset":"practical",'
-        '"problem":"random:S=4,A=2,H=3","problem_hash":null,"record_every":7,"results_version":1,"seed":0,'
-        '"slater_gap":null,"trial":0}'
+    assert RunKey(SMALL, "lsvi-ucb", 300, record_every=7, constants={"beta": 0.5}, code="ef").canonical() == (
+        '{"code":"ef","constants":{"beta":0.5},"episodes":300,"features_hash":null,"learner":"lsvi-ucb",'
+        '"problem":"random:S=4,A=2,H=3","problem_hash":null,"record_every":7,"seed":0,"starts":null,"told":{},"trial":0}'
     )
 
 
 def test_keys_survive_json_also_with_infinity():
     given = key(params={"alpha": np.inf, "beta": np.float64(0.5), "lower_clip": True}, slater_gap="oracle")
     back = RunKey.from_json(json.loads(json.dumps(given.to_json(), allow_nan=False)))
-    assert back.id == given.id and back.params["alpha"] == np.inf and back.params["lower_clip"] is True
+    assert back.id == given.id and back == given and back.slater_gap == "oracle"
+    assert back.params["alpha"] == np.inf and back.params["lower_clip"] is True
     with pytest.raises(InputError, match="object"):
-        _ = key(params={"beta": object()}).id
+        _ = RunKey(SMALL, "uniform", 1, constants={"beta": object()}).id
 
 
 def test_content_decides_for_problems_that_noregret_does_not_build():
@@ -88,10 +93,9 @@ def test_content_of_objects_made_of_arrays():
 def test_a_file_that_changed_since_the_run_was_planned_is_refused(tmp_path, store):
     path = tmp_path / "p.npz"
     problems.save(problems.load(SMALL), path)
-    planned = key(problem=str(path), problem_hash="0" * 64)
-    outcome = execute(planned, store)
+    good = key(problem=str(path))
+    outcome = execute(replace(good, problem_hash="0" * 64), store)
     assert outcome.status == "failed" and "its arrays differ" in outcome.error
-    good = key(problem=str(path), problem_hash=world(str(path)).hash)
     assert execute(good, store).status == "done"
 
 
@@ -147,7 +151,7 @@ def test_a_folder_under_another_name_is_not_taken_for_the_run(store):
 
 
 def test_a_run_that_raises_is_recorded_with_its_error_and_tried_again(store):
-    bad = key(params={"bet": 0.1})
+    bad = replace(key(learner="lsvi-ucb"), params={"bet": 0.1})
     outcome = execute(bad, store)
     assert outcome.status == "failed" and "did you mean 'beta'" in outcome.error
     failure = store.failures()[bad.id]
@@ -245,7 +249,7 @@ def test_without_locks_both_play_and_one_rename_wins(store, monkeypatch):
 def test_runs_load_as_a_table_and_leave_as_csv_and_parquet(store, tmp_path):
     for seed in range(2):
         for beta in (0.1, 0.2):
-            execute(key(seed=seed, preset="simple", params={"beta": beta}), store)
+            execute(key(seed=seed, preset="paper", params={"beta": beta}), store)
     execute(key(learner="uniform"), store)
     table = nr.load_runs(store.folder)
     assert len(table.runs) == 5 and set(table["learner"]) == {"primal-dual-lsvi", "uniform"}

@@ -15,19 +15,21 @@ import pytest
 from typer.testing import CliRunner
 
 from noregret.cli import app
-from noregret.errors import DamagedError, FileError
+from noregret.errors import DamagedError, FileError, InputError
 from noregret.runs.execute import Settings, execute
+from noregret.runs.keys import make_key
 from noregret.store import Checkpoints, RunKey, Store, load_runs
 from noregret.store.folder import seal
 
-KEPT = Path(__file__).parent / "store-0.1"
-KEY = RunKey(problem="random:S=4,A=2,H=3", learner="uniform", episodes=300, record_every=7)
+KEY = make_key(problem="random:S=4,A=2,H=3", learner="uniform", episodes=300, record_every=7)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    shutil.copytree(KEPT, tmp_path / "runs")
-    return Store(tmp_path / "runs")
+    store = Store(tmp_path / "runs")
+    for seed in range(3):
+        execute(make_key("random:S=4,A=2,H=3", "uniform", 20, seed, record_every=10), store)
+    return store
 
 
 def changed(store: Store, id: str, **entries: Any) -> None:
@@ -144,3 +146,16 @@ def test_a_checkpoint_of_an_episode_that_is_none_is_set_aside(store: Store, k: i
     Checkpoints(store.work(KEY.id)).save(k, arrays, meta)
     with pytest.warns(UserWarning, match="its checkpoint does not fit"):
         assert execute(KEY, store).status == "done"
+
+
+def test_one_link_in_a_circle_does_not_hide_the_other_runs(tmp_path):
+    kept = Store(tmp_path)
+    execute(make_key("random:S=3,A=2,H=2", "uniform", 20), kept)
+    for name in ("0" * 16, "1" * 16):  # names that runs have
+        (tmp_path / name).symlink_to(tmp_path / name)
+    assert len(kept.ids()) == 1 and len(load_runs(tmp_path).runs) == 1
+
+
+def test_a_folder_without_runs_says_so(tmp_path):
+    with pytest.raises(InputError, match="has no runs; expected a folder in which runs were kept"):
+        Store(tmp_path).find("abc")

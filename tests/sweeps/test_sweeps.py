@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
@@ -18,11 +19,14 @@ from typer.testing import CliRunner
 import noregret as nr
 from noregret.cli import app
 from noregret.errors import FileError, InputError
+from noregret.learners import registry
+from noregret.runs import execute
 from noregret.runs.backends.job import Context
+from noregret.runs.keys import make_key
 from noregret.runs.loggers import CSVLogger
-from noregret.runs.prepare import Prepared
 from noregret.runs.progress import Tally, clock, log_lines
 from noregret.runs.schedule import schedule as sweep
+from noregret.runs.start import start
 from noregret.store import RunKey, Store
 from noregret.sweeps import spec
 from noregret.sweeps.estimate import estimate
@@ -97,7 +101,7 @@ def test_a_sweep_is_the_product_of_its_lists():
         ("seeds = 2", "starts = [[0], [1, 2]]", 4, "ValueError: "),
         ("seeds = 2\nproblems = [", "seeds = 2\nstarts = 0\nproblems = [\n'linear-continuous', ", 5, "draws its own start"),
         ("problems = [", "problems = [\n 'random:S=4',\n 'randm',\n ", 7, "did you mean 'random'?"),
-        ("grid = { beta = [0.1, 0.3] }", "[learners.grid]\nbeta = [0.1]\neta = [-1]", 12, "eta is -1; expected a non-negative"),
+        ("grid = { beta = [0.1, 0.3] }", "[learners.grid]\nbeta = [0.1]\neta = [-1]", 12, "eta is -1; expected a number"),
         ("grid = { beta = [0.1, 0.3] }", "grid = { bta = [0.1] }", 10, "did you mean 'beta'?"),
         ("grid = { beta = [0.1, 0.3] }", "grid.beta = 0.1", 10, "beta is 0.1; a grid takes a list of values"),
         ("grid = { beta = [0.1, 0.3] }", "grid = { zeta = [0.1] }", 10, "zeta is given in params and in grid"),
@@ -146,10 +150,7 @@ def test_threads_and_processes_give_the_bits_of_run_in_any_number(file, tmp_path
 
 
 def test_a_run_that_raises_does_not_stop_the_rest_and_the_last_lines_say_why(file, tmp_path, monkeypatch):
-    start = Prepared.start
-    monkeypatch.setattr(
-        Prepared, "start", lambda self, key: start(self, key) if key.seed or not broken else 1 / 0, raising=True
-    )
+    monkeypatch.setattr(execute, "start", lambda key: start(key) if key.seed or not broken else 1 / 0)
     broken = False
     plan = spec.read(file)
     broken = True
@@ -275,11 +276,14 @@ def test_a_run_that_kills_its_workers_is_given_up(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(processes, "DEATHS", 2)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]]))
-    keys = [RunKey("random:S=4,A=2,H=3", name, 10) for name in ("deadly", "uniform")]
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("deadly")
+    keys = [make_key("random:S=4,A=2,H=3", name, 10) for name in ("deadly", "uniform")]
     summary = sweep(keys, Context(Store(tmp_path / "runs"), 1, imports=("deadly",)), "processes")
     assert summary.done == 1
     assert summary.failed == {keys[0].id: "its worker died 2 times, the last time by signal SIGABRT"}
     assert Store(tmp_path / "runs").failures().keys() == summary.failed.keys()
+    del registry._learners["deadly"]
 
 
 # --- progress and loggers -----------------------------------------------------------------------------------------
@@ -316,7 +320,7 @@ def test_what_is_logged_does_not_depend_on_stops(tmp_path):
             self.looks += 1
             return self.looks > 2
 
-    key = RunKey("random:S=4,A=2,H=3", "primal-dual-lsvi", 100, record_every=10)
+    key = make_key("random:S=4,A=2,H=3", "primal-dual-lsvi", 100, record_every=10)
     quiet, stopped = Store(tmp_path / "q"), Store(tmp_path / "s")
     execute(key, quiet, Settings(loggers=("csv",)))
     assert execute(key, stopped, Settings(loggers=("csv",), block_size=15, stop=Once())).status == "stopped"
@@ -335,7 +339,7 @@ def test_tensorboard_reads_what_was_logged(tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    key = RunKey("random:S=4,A=2,H=3", "uniform", 100, record_every=10)
+    key = make_key("random:S=4,A=2,H=3", "uniform", 100, record_every=10)
     store = Store(tmp_path / "runs")
     sweep([key], Context(store, 1, loggers=("tensorboard",)))
     events = EventAccumulator(str(store.folder / "logs" / key.id))
@@ -346,6 +350,6 @@ def test_tensorboard_reads_what_was_logged(tmp_path):
 
 
 def test_jobs_are_plain_text(tmp_path):
-    key = RunKey("random:S=4", "primal-dual-lsvi", 10, params={"alpha": float("inf")})
+    key = make_key("random:S=4", "primal-dual-lsvi", 10, params={"alpha": float("inf")})
     job = Context(Store(tmp_path), 1).job(key)
     assert RunKey.from_json(json.loads(job)["key"]).id == key.id

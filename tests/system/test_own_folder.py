@@ -77,3 +77,15 @@ def test_only_what_has_our_name_and_our_mark_is_removed(tmp_path: Path) -> None:
         "code-0002", "code-0003", "code-0004", "code-000x", "elsewhere", "thesis",
     ]  # fmt: skip
     assert OwnFolder(tmp_path / "thesis").read("a") == b"content"
+
+
+def test_files_that_nobody_used_are_removed(tmp_path: Path) -> None:
+    folder = OwnFolder(tmp_path / "own")
+    for name in ("read", "unread", "new"):
+        folder.write(name, b"content")
+    for name in ("read", "unread"):
+        os.utime(folder.path / name, (0, 0))
+    assert folder.read("read") == b"content"
+    folder.forget_unused(days=30)
+    assert sorted(path.name for path in folder.path.iterdir()) == sorted([MARK, "new", "read"])
+    assert folder.read("read") == folder.read("new") == b"content"

@@ -16,7 +16,7 @@ from noregret.cli.app import console
 from noregret.errors import printable, shown
 from noregret.report import figures
 from noregret.report.latex import escape, latex
-from noregret.results.base import Table
+from noregret.results.base import NumberTable
 
 ESCAPE = "\x1b[31mred\x07\r\x9b2J"
 MARKUP = "out[/x] [bold]b[/bold] :smile: $\\frac$ \x1b[2J"
@@ -41,7 +41,7 @@ def test_tables_and_lines_on_the_console_are_no_markup(monkeypatch: pytest.Monke
     out = io.StringIO()
     monkeypatch.setattr("sys.stdout", out)
     console().print(f"wrote {MARKUP}")
-    console().print(Table(MARKUP, (MARKUP, "n"), ((MARKUP, 1),), caption=MARKUP).rich())
+    console().print(NumberTable(MARKUP, (MARKUP, "n"), ((MARKUP, 1),), caption=MARKUP).rich())
     assert "\x1b" not in out.getvalue()
     assert out.getvalue().count("out[/x] [bold]b[/bold] :smile: $\\frac$ \\x1b[2J") == 5
 
@@ -73,5 +73,5 @@ def test_a_dollar_in_a_name_begins_no_formula(kind: str, tmp_path: Path) -> None
 
 def test_names_in_latex() -> None:
     assert escape("$\\frac$ \x1b") == r"\$\textbackslash{}frac\$ \textbackslash{}x1b"
-    text = latex(Table("a title\n\\input{x}", ("name",), (("$\\frac$",),)))
+    text = latex(NumberTable("a title\n\\input{x}", ("name",), (("$\\frac$",),)))
     assert all(line.startswith("%") for line in text.splitlines() if "input" in line)

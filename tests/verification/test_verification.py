@@ -101,7 +101,7 @@ def test_a_broken_bonus_is_seen_and_the_command_ends_with_1():
     good = CliRunner().invoke(app, line)
     assert good.exit_code == 0, good.output
     assert "FAILS" not in good.output and "optimism of the composite Q" in good.output
-    bad = CliRunner().invoke(app, [*line, "--set", "bonus_scale=1e-6"])
+    bad = CliRunner().invoke(app, [*line, "--set", "beta=1e-6*usual"])
     assert bad.exit_code == 1
     (row,) = [text for text in bad.output.splitlines() if text.lstrip().startswith("optimism of the composite Q")]
     assert "FAILS" in row
@@ -130,11 +130,11 @@ def test_the_weights_are_those_of_the_regression(d):
     assert t.norms[-1] > 0.1
 
 
-@pytest.mark.parametrize("options", [{"restart": "doubling"}, {"xi": "estimate"}, {"alpha_schedule": "anytime"}])
+@pytest.mark.parametrize("options", [{"schedule": "doubling"}, {"xi_rule": "estimate"}, {"schedule": "anytime"}])
 def test_the_soft_max_is_judged_by_the_alpha_of_its_episode(options):
     """α moves at episodes 2^i (or with √k); the policy of each episode gives its own away."""
     problem = small(0, mu=1)
-    t = trace(problem, episodes=40, preset="theory" if "xi" in options else "paper", **options)
+    t = trace(problem, episodes=40, preset="theory" if "xi_rule" in options else "paper", **options)
     learner = begin(problem, episodes=40, preset=t.learner.preset, **options).learner
     world, own = streams(0, 0)
     for k in range(40):
@@ -151,15 +151,15 @@ def test_the_soft_max_is_judged_by_the_alpha_of_its_episode(options):
 
 
 def test_restarts_do_not_fail_what_holds_and_rounding_is_refused():
-    done = CliRunner().invoke(app, ["verify", "random", "-k", "300", "-p", "paper", "--set", "restart=doubling"])
+    done = CliRunner().invoke(app, ["verify", "random", "-k", "300", "-p", "paper", "--set", "schedule=doubling"])
     assert done.exit_code == 0 and "FAILS" not in done.output, done.output
-    forgets = verdicts(trace(small(0, mu=1), episodes=60, preset="paper", restart="doubling", restart_data="dropped"))
-    assert forgets["elliptical potential, with min(1,·)"] == "not stated"
+    restarted = verdicts(trace(small(0, mu=1), episodes=60, preset="paper", schedule="doubling"))
+    assert restarted["elliptical potential, with min(1,·)"] == "holds" and restarted["dual lemma"] == "not stated"
     with pytest.raises(InputError, match=r"rounding is 0.01; expected None"):
         trace(small(0), episodes=5, slater_gap="oracle", rounding=0.01)
 
 
 def test_the_zeta_of_theorem_2_is_no_departure():
     problem = small(0, mu=1)
-    made = verdicts(trace(problem, episodes=30, slater_gap="oracle", zeta="theorem", zeta_scale=1e-3))
+    made = verdicts(trace(problem, episodes=30, slater_gap="oracle", zeta="theorem_2(1e-3)", preset="theory"))
     assert made["dual lemma"] == made["decomposition into T₁ + T₂"] == "holds"

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from plotly import offline as plotly
+
 from noregret.report.leaderboard import Leaderboard, page
 from tools.docsite.site import Page, Site, digest
+
+#: All pages with interactive figures load it from here.
+PLOTLY = "assets/plotly.min.js"
 
 
 def pages(site: Site) -> Iterator[Page]:
     """A page for each file of data, with links to the others."""
     docs = site.root / "docs"
+    yield Page(PLOTLY, plotly.get_plotlyjs())
     for path in _data(docs):
         others = [(cells(stem), length) for stem, length in page.siblings(docs, path.stem)]
-        inputs = {"data": digest(path.read_bytes()), "others": others}
+        inputs = {"data": digest(path.read_bytes()), "others": others, "script": PLOTLY}
 
         def make(folder: Path, path: Path = path, others: list[tuple[str, str]] = others) -> None:
-            (folder / "page.html").write_text(page.page(Leaderboard.read(path), others=others), "utf-8")
+            (folder / "page.html").write_text(page.page(Leaderboard.read(path), others=others, script=PLOTLY), "utf-8")
 
         kept = site.kept(f"leaderboards/{path.stem}", inputs, make)
         assert kept is not None

@@ -98,7 +98,7 @@ times, so the limit binds.
 Nothing is given to `nr.Agent` but the environment, the cost and the limit. The films show episodes that it learned from.
 
 ```python
-agent = nr.Agent("MountainCar-v0", limit={LIMIT}, utility=push)  # push: 1 when the engine pushes, else 0
+agent = nr.Agent("MountainCar-v0", limit={LIMIT}, cost=push)  # push: 1 when the engine pushes, else 0
 agent.learn({LEARNED})
 ```"""
 
@@ -125,7 +125,7 @@ def car() -> list[dict[str, Any]]:
         return float(action != 1)
 
     tape = Tape(gymnasium.make("MountainCar-v0"))
-    agent = nr.Agent(tape, limit=LIMIT, utility=push, constraint_names=["pushes"], seed=0)
+    agent = nr.Agent(tape, limit=LIMIT, cost=push, constraint_names=["pushes"], seed=0)
     agent.learn(LEARNED)
     whole = [steps for steps in tape.episodes if steps]
     return [_drive(number, whole[number]) for number in SHOWN]

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tools.docsite import boards, makers
 from tools.docsite.formulas import to_mathml
+from tools.docsite.gallery import thumbnails
 from tools.docsite.outside import rewrite
 from tools.docsite.site import Site
 
@@ -25,7 +26,9 @@ log = logging.getLogger("mkdocs.hooks.docsite")
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made, drop the sources of notebooks, and fill in the stars of the navigation."""
-    site = Site.from_environment(log.info)
+    begun = time.monotonic()
+    site = Site.from_environment(lambda said: log.info(f"{said} ({time.monotonic() - begun:.0f} s so far)"))
+    log.info("the first build of a clone computes every result, in some 8 minutes on two cores; later ones take what is kept")
     for file in list(files):
         if file.src_uri.endswith(".py"):
             files.remove(file)
@@ -42,10 +45,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: MkDocsPage, **_: Any) -> str:
-    """Links to files of the project that are no pages lead to what stands for them; a leaderboard links to its cells."""
+def on_page_markdown(markdown: str, page: MkDocsPage, files: Files, **_: Any) -> str:
+    """Links to files of the project that are no pages lead to what stands for them; a leaderboard links to its cells.
+
+    The gallery gets its thumbnails.
+    """
     uri = page.file.src_uri
-    return rewrite(boards.linked(Site(), markdown, uri), uri)
+    return thumbnails(rewrite(boards.linked(Site(), markdown, uri), uri), uri, (file.src_uri for file in files))
 
 
 def on_page_content(html: str, **_: Any) -> str:

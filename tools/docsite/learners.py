@@ -15,15 +15,15 @@ from noregret.results import drawing
 from tools.docsite import board, runs
 from tools.docsite.problems import save
 from tools.docsite.site import Page, Site
-from tools.docsite.text import docstring, figure, number, table
+from tools.docsite.text import docstring, figure, maths, number, plain, table
 
 #: The problem whose numbers the tables of options show.
 EXAMPLE = "job-scheduling"
 #: How sure the formulas of a learner are.
 SURE = {
     "paper": "checked against the text of its paper",
-    "code": "checked against published code, not against the text of the paper",
-    "notes": "from what other papers and notes say of it, not from its own text",
+    "code": "checked against its authors' code, not against the text of the paper",
+    "notes": "from what others wrote of it, in papers, notes and code; not from its own text",
     "memory": "from memory of its paper, not from its text",
 }
 
@@ -59,7 +59,7 @@ def _one(site: Site, name: str) -> Iterator[Page]:
         _facts(learner),
     ]
     module = sys.modules[learner.__module__]
-    parts.append(f"## The mathematics\n\n{docstring(module.__doc__ or '', module.__name__)}")
+    parts.append(f"## The mathematics\n\n{maths(docstring(module.__doc__ or '', module.__name__))}")
     if kept:
         yield Page(f"gallery/learners/{name}-curves.svg", kept["curves.svg"])
         parts += [_options(learner, options), _curves(name, json.loads(kept["refused.json"]))]
@@ -89,6 +89,8 @@ def _facts(learner: Any) -> str:
         rows.append(("states that are vectors", "yes"))
     if learner.source in SURE:
         rows.append(("its formulas are", SURE[learner.source]))
+    if learner.recalled:
+        rows.append(("from memory alone", learner.recalled))
     return table(("what", "here"), rows)
 
 
@@ -106,7 +108,8 @@ def _options(learner: Any, options: dict[str, Any]) -> str:
         if isinstance(rows, str):
             parts.append(f'=== "{preset}"\n\n    It cannot be made for this problem: {rows}')
             continue
-        lines = table(("option", "value", "where it comes from"), rows).splitlines()
+        shown = [(name, value, plain(where)) for name, value, where in rows]
+        lines = table(("option", "value", "where it comes from"), shown).splitlines()
         parts.append(f'=== "{preset}"\n\n' + "\n".join(f"    {line}" for line in lines))
     silent = [f"`{key}`" for key in learner.parameters if key not in options["named"]]
     if silent:
@@ -151,7 +154,7 @@ def _cite(name: str, text: str) -> str:
 def _make(name: str, world: str, preset: str, gap: float) -> Any:
     """A learner of a problem, with all that it must be told."""
     learner, problem = nr.learners.get(name), runs.problem(world)
-    needs = (*learner.told, *(["safe_policy"] if preset in ("safe", "cautious") else []))
+    needs = (*learner.told, *(["safe_policy"] if preset == "safe" else []))
     given = {"safe_policy": nr.oracle.safest(problem), "reward": problem.r, "utilities": problem.g}
     told = {key: value for key, value in given.items() if key in needs}
     return nr.learners.make(name, problem.spec, episodes=runs.EPISODES, preset=preset, slater_gap=gap, **told)

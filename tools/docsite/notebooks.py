@@ -85,6 +85,8 @@ def execute(path: Path, folder: Path, store: Path) -> None:
     client.execute(env=os.environ | own)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
+        if "outputs" in cell:  # warnings name files of the machine that built the site
+            cell["outputs"] = [output for output in cell["outputs"] if output.get("name") != "stderr"]
     shutil.rmtree(work)
     (folder / "notebook.ipynb").write_text(nbformat.writes(notebook, version=4))  # type: ignore[no-untyped-call]
 

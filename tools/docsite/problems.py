@@ -100,6 +100,8 @@ def _picture(name: str, pictures: dict[str, bytes]) -> str:
         said = "Hatched cells cost. Blue is where the best policy spends its steps, arrows are its likeliest moves."
     elif name in worlds.STATES:
         said = "What each action does, with its probabilities."
+    elif getattr(runs.problem(name), "n_states", 0) == 1:
+        said = "What each action pays at the first step, on average. There is one state."
     elif isinstance(runs.problem(name), nr.TabularCMDP):
         said = "The chances of the next state at the first step, for each action."
     else:
@@ -173,7 +175,8 @@ def draw(name: str, folder: Path) -> None:
         local = name in worlds.STATES
         world = (
             worlds.draw_grid(name, problem, cells, best.occupancy) if cells is not None
-            else worlds.draw_line(name, problem) if local else worlds.draw_kernel(problem)
+            else worlds.draw_line(name, problem) if local
+            else worlds.draw_arms(problem) if problem.n_states == 1 else worlds.draw_kernel(problem)
         )  # fmt: skip
         if cells is None:
             save(worlds.draw_visits(name, best), folder / "visits.svg")
@@ -264,5 +267,5 @@ def save(figure: Any, path: Path) -> None:
     """Write a figure, the same bytes each time."""
     import matplotlib as mpl
 
-    with mpl.rc_context(drawing.STYLE):
+    with mpl.rc_context(drawing.style()):
         figure.savefig(path, format="svg", metadata={"Date": None})

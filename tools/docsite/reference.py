@@ -6,7 +6,7 @@ import importlib
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from tools.docsite.text import docstring, package, table
 
 #: Rooms in the order in which a reader meets them.
 ROOMS = (
-    "problems", "oracle", "learners", "runs", "results", "agent", "gym", "features", "theory", "metrics", "store", "sweeps",
-    "report", "experiments", "testing", "verification", "kernels", "cli", "errors",
+    "problems", "oracle", "learners", "runs", "results", "agent", "live", "gym", "features", "theory", "metrics", "store",
+    "sweeps", "report", "experiments", "testing", "verification", "kernels", "cli", "errors",
 )  # fmt: skip
 
 _FIRST = """# Reference
@@ -38,6 +38,8 @@ def pages(site: Site) -> Iterator[Page]:
     yield Page("reference/index.md", _FIRST + _names() + "\n\n## Rooms of the package\n\n" + _rooms() + "\n")
     for room in ROOMS:
         yield Page(f"reference/api/{room}.md", _room(room, folder))
+        for part in _parts(folder / room):
+            yield Page(f"reference/api/{room}.{part}.md", _room(f"{room}.{part}", folder))
     yield Page("reference/command-line.md", command_line())
 
 
@@ -65,22 +67,55 @@ def _rooms() -> str:
     return table(("room", "what lives there"), rows)
 
 
+def _parts(folder: Path) -> list[str]:
+    """The folders inside a room that have pages of their own, so that no page is too large."""
+    inside = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [each.name for each in inside if (each / "__init__.py").is_file() and not each.name.startswith("_")]
+
+
+def _used(room: str) -> list[str]:
+    """The names of a room that ``import noregret as nr`` has, as a reader meets them first."""
+    import noregret as nr
+
+    found = []
+    for name in nr.__all__:
+        member: Any = package()[name]
+        target = member.final_target if member.is_alias else member
+        if not target.is_module and target.path.startswith(f"noregret.{room}."):
+            found.append(target.path)
+    return found
+
+
 def _room(room: str, package_folder: Path) -> str:
-    """A page about a room: what its ``__init__`` defines, then its modules."""
-    folder = package_folder / room
-    parts = [f"---\ntitle: {room}\n---\n\n# `noregret.{room}`", _module(f"noregret.{room}", root=False)]
-    for path in sorted(folder.rglob("*.py")) if folder.is_dir() else ():
+    """A page about a room: its most used names, what its ``__init__`` defines, then its modules, but not its folders."""
+    folder = package_folder / room.replace(".", "/")
+    deep = "." in room
+    inner, used = [] if deep else _parts(folder), _used(room)
+    used = [path for path in used if not any(path.startswith(f"noregret.{room}.{part}.") for part in inner)]
+    parts = [f"---\ntitle: {room}\n---\n\n# `noregret.{room}`"]
+    parts += [f"::: {path}\n    options:\n      show_root_full_path: false" for path in used]
+    parts.append(_module(f"noregret.{room}", root=False, but=used))
+    parts += [f"[`noregret.{room}.{part}`]({room}.{part}.md) has a page of its own." for part in inner]
+    for path in sorted(folder.rglob("*.py") if deep else folder.glob("*.py")) if folder.is_dir() else ():
         inside = path.relative_to(package_folder).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
         if inside != room and not any(part.startswith("_") for part in inside.split(".")):
-            parts.append(_module(f"noregret.{inside}", root=True))
+            parts.append(_module(f"noregret.{inside}", root=True, but=used))
     return "\n\n".join(parts) + "\n"
 
 
-def _module(path: str, root: bool) -> str:
-    """What mkdocstrings shows of a module: names that are defined in it, not those that it passes on."""
+def _module(path: str, root: bool, but: Sequence[str] = ()) -> str:
+    """What mkdocstrings shows of a module: names that are defined in it, not those that it passes on.
+
+    Args:
+        path: of the module.
+        root: whether its name is a heading.
+        but: names that stand elsewhere on the page.
+    """
     module: Any = package()[path.removeprefix("noregret.")]
     own = [
-        name for name, each in module.members.items() if not each.is_alias and not name.startswith("_") and not each.is_module
+        name
+        for name, each in module.members.items()
+        if not each.is_alias and not name.startswith("_") and not each.is_module and each.path not in but
     ]
     members = json.dumps(own) if own else "false"
     options = {"show_root_heading": str(root).lower(), "show_root_full_path": "true", "members": members}

@@ -1,6 +1,7 @@
 """Runs that the gallery shows: every learner on every small problem, played once and kept in a store.
 
-Learners are compiled when they first play, one after the other on one core each; so learners, not trials, share the cores here.
+A learner is compiled when it first plays, on one core; so learners, not trials, share the cores here. One process a core plays
+them one after the other: importing the package for each learner would cost a minute.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from tools.docsite.site import ROOT, Site
 
-EPISODES, TRIALS, EVERY = 10_000, 4, 100
+EPISODES, TRIALS, EVERY = 5_000, 2, 50
 #: Problems with more entries (h, x, a) than these are left to the leaderboard.
 ENTRIES = 900
 
@@ -73,22 +74,39 @@ def results(site: Site, problem: str, learners: list[str]) -> dict[str, Any]:
 
 
 def play_all(site: Site, learners: list[str]) -> None:
-    """Play what is not in the store, a process for each learner, as many at once as there are cores.
+    """Play what is not in the store, in one process a core; each takes the next learner when it is done with one.
 
     Args:
         site: the build.
         learners: their names.
     """
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "tools.docsite.runs", str(site.shelf / "store")]
+    waiting = list(enumerate(learners, 1))[::-1]
 
-    def one(learner: str) -> None:
-        command = [sys.executable, "-m", "tools.docsite.runs", str(site.shelf / "store"), learner]
-        subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, check=True, cwd=ROOT)
+    def hand_out() -> None:
+        with subprocess.Popen(
+            command, env=os.environ | {"PYTHONPATH": path}, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as player:
+            assert player.stdin is not None and player.stdout is not None
+            while waiting:
+                number, learner = waiting.pop()
+                site.log(f"learner {number} of {len(learners)}: {learner} plays")
+                player.stdin.write(f"{learner}\n")
+                player.stdin.flush()
+                if player.stdout.readline() != f"{learner}\n":
+                    break
+            player.stdin.close()
+        if player.returncode:
+            raise subprocess.CalledProcessError(player.returncode, command)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, learners))
+        for each in [pool.submit(hand_out) for _ in range(min(os.cpu_count() or 1, len(learners)))]:
+            each.result()
 
 
 if __name__ == "__main__":
-    for each in small():
-        result(Path(sys.argv[1]), each, sys.argv[2])
+    for line in sys.stdin:  # a learner a line; its name comes back when it has played everything
+        for each in small():
+            result(Path(sys.argv[1]), each, line.strip())
+        print(line, end="", flush=True)

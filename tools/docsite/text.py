@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from html import escape
 from typing import Any
 
 import griffe
@@ -13,6 +14,8 @@ from tools.docsite.roles import convert, resolve
 from tools.docsite.site import ROOT
 
 _SECTION = re.compile(r"^([A-Z]\w+):\n((?:    .*\n?|\n)+)", re.MULTILINE)
+_INDENTED = re.compile(r"(?:(?<=\n\n)|\A)(?: {4,}\S.*(?:\n|\Z)|\n(?= {4,}\S))+")
+_SCRIPT = re.compile(r"([_^])(\{(?:[^{}]|\{[^{}]*\})*\}|[-−]?[A-Za-zα-ωΑ-Ω0-9*+]+(?:/[0-9]+)?)")
 _BAR = re.compile(r"\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # outside of code
 
 
@@ -44,6 +47,30 @@ def docstring(text: str, module: str) -> str:
     return _SECTION.sub(section, convert(text, link))
 
 
+def maths(markdown: str) -> str:
+    """Indented lines, which Markdown takes for code, as formulas: subscripts lower, the paper's line at the right."""
+    return _INDENTED.sub(_typeset, markdown)
+
+
+def _typeset(block: re.Match[str]) -> str:
+    rows = []
+    for line in block[0].strip("\n").splitlines():
+        formula, mark = re.fullmatch(r"\s*(.*?)\s*(\((?:l|eq|Alg|step)\.[^()]*\))?[.,]?\s*", line).groups()  # type: ignore[union-attr]
+        shown = _lowered("&emsp; ".join(escape(part, quote=False) for part in re.split(r" {2,}", formula)))
+        rows.append(f'<div><span>{shown}</span><span class="mark">{mark or ""}</span></div>' if formula or mark else "<br>")
+    return f'\n<div class="maths">\n{"".join(rows)}\n</div>\n'
+
+
+def _lowered(formula: str) -> str:
+    """A formula with its subscripts set lower, also those of subscripts, and its superscripts higher."""
+
+    def sub(found: re.Match[str]) -> str:
+        tag = "sub" if found[1] == "_" else "sup"
+        return f"<{tag}>{_lowered(found[2].removeprefix('{').removesuffix('}'))}</{tag}>"
+
+    return _SCRIPT.sub(sub, formula)
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """A table; bars inside cells are written so that they stay there."""
     lines = [list(head), *(list(row) for row in rows)]
@@ -60,6 +87,11 @@ def figure(said: str, *files: str) -> str:
     """
     kind = "figure pair" if len(files) > 1 else "figure"
     return f'<div class="{kind}" markdown="1">\n' + "\n".join(f"![{said}]({file})" for file in files) + "\n</div>"
+
+
+def plain(text: str) -> str:
+    """A text whose stars and underscores are no marks of Markdown, such as a formula."""
+    return re.sub(r"([*_])", r"\\\1", text)
 
 
 def number(value: Any, digits: int = 4) -> str:

@@ -143,6 +143,21 @@ def draw_kernel(problem: Any) -> Any:
     return figure
 
 
+def draw_arms(problem: Any) -> Any:
+    """What each action pays at the first step of a world with one state: its reward and each utility, on average.
+
+    Args:
+        problem: the world.
+    """
+    bars = {"reward": problem.r[0, 0], **dict(zip(problem.constraint_names or ("utility",), problem.g[:, 0, 0], strict=False))}
+    figure, axes = drawing.new(1, len(bars), 2.6 * len(bars) + 0.6, 2.7)
+    for i, (ax, (name, values)) in enumerate(zip(axes[0], bars.items(), strict=True)):
+        ax.bar(range(len(values)), values, color=drawing.COLOURS[i])
+        ax.set_title(name, fontsize=10)
+        ax.set(xlabel="action", ylabel="mean of a step" if i == 0 else "", ylim=(0, 1), xticks=range(len(values)))
+    return figure
+
+
 def draw_features(problem: Any) -> Any:
     """The features of each action, over a line of states.
 

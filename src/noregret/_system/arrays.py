@@ -11,16 +11,16 @@ import unicodedata
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from noregret._system.files import write_whole
 from noregret.errors import FileError, InputError
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[np.generic]]
 #: From what to what the entries of an array may be, both included.
 Bounds = tuple[float, float]
 
@@ -43,8 +43,8 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 def most_bytes(size: int) -> int:
     """How much memory the content of a file of ``size`` bytes may take; NOREGRET_MOST_BYTES is the least that is allowed."""
-    given = os.environ.get("NOREGRET_MOST_BYTES", "")
-    return max(int(given) if given.isdecimal() else MOST_BYTES, MOST_TIMES * size)
+    least = os.environ.get("NOREGRET_MOST_BYTES", "")
+    return max(int(least) if least.isdecimal() else MOST_BYTES, MOST_TIMES * size)
 
 
 def read_npz(data: bytes) -> Arrays:
@@ -54,29 +54,29 @@ def read_npz(data: bytes) -> Arrays:
         ValueError: the file is no .npz of numbers, truth values and texts, or too large; the message is one line.
     """
     room = most_bytes(len(data))
-    found: Arrays = {}
+    arrays: Arrays = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             for entry in file.infolist():
                 name = entry.filename.removesuffix(".npy")
-                if name == entry.filename or not is_plain(name) or name in found:
+                if name == entry.filename or not is_plain(name) or name in arrays:
                     raise ValueError(f"its entry {entry.filename!r} is no array, or there twice")
                 if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
                     raise ValueError(f"array {name!r} is packed in a way that NumPy does not use")
                 try:
                     with file.open(entry) as part:
-                        found[name] = read_npy(part, entry.file_size, room)
+                        arrays[name] = read_npy(part, entry.file_size, room)
                 except Exception as error:
                     raise ValueError(f"array {name!r} cannot be read: {said(error)}") from None
-                room -= 8 * found[name].size
+                room -= 8 * arrays[name].size
     except ValueError:
         raise
     except Exception as error:  # zipfile raises a dozen kinds on flipped bits
         raise ValueError(said(error)) from None
-    return found
+    return arrays
 
 
-def read_npy(file: IO[bytes], size: int, room: int) -> NDArray[Any]:
+def read_npy(file: IO[bytes], size: int, room: int) -> NDArray[np.generic]:
     """The array in an .npy file of ``size`` bytes, which may take ``room`` bytes of memory; else as :func:`read_npz`.
 
     Args:
@@ -128,17 +128,33 @@ def load_npz(path: str | os.PathLike[str], what: str) -> Arrays:
         raise FileError(f"{path}: is not {what}: {getattr(error, 'strerror', None) or said(error)}") from None
 
 
-def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Path:
-    """Write an .npz file that :func:`load_npz` reads: whole, and packed only where it cannot be taken for a bomb."""
+def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, ArrayLike], last: Callable[[], object] | None = None) -> Path:
+    """Write an .npz file that :func:`load_npz` reads: whole, and packed only where it cannot be taken for a bomb.
+
+    Args:
+        path: the file.
+        arrays: by name.
+        last: called when all is written and before the file takes the place of an old one; what it raises keeps the old one.
+    """
     large = sum(8 * np.size(array) for array in arrays.values()) > MOST_BYTES
-    return write_whole(path, lambda file: (np.savez if large else np.savez_compressed)(file, **arrays))
+
+    def write(file: IO[bytes]) -> None:
+        save: Callable[..., None] = np.savez if large else np.savez_compressed
+        save(file, **arrays)
+        if last is not None:
+            last()
+
+    return write_whole(path, write)
 
 
 # --- checks -------------------------------------------------------------------------------------------------------
 
 
 def check_arrays(
-    own: Mapping[str, NDArray[Any]], given: Mapping[str, NDArray[Any]], bounds: Callable[[str], Bounds | None], what: str
+    own: Mapping[str, NDArray[np.generic]],
+    given: Mapping[str, NDArray[np.generic]],
+    bounds: Callable[[str], Bounds | None],
+    what: str,
 ) -> None:
     """Refuse arrays that are not like ``own``: other names, types or shapes, or entries outside their bounds.
 
@@ -155,16 +171,16 @@ def check_arrays(
         odd = sorted(own.keys() ^ given.keys())[0]
         raise InputError(f"{what} disagrees on entry {odd!r}; expected {sorted(own)}")
     for key, array in own.items():
-        found = np.asarray(given[key])
-        if found.shape != array.shape or found.dtype != array.dtype:
+        read = np.asarray(given[key])
+        if read.shape != array.shape or read.dtype != array.dtype:
             raise InputError(
-                f"{what}[{key!r}] has shape {found.shape} and type {found.dtype}; expected {array.shape}, {array.dtype}"
+                f"{what}[{key!r}] has shape {read.shape} and type {read.dtype}; expected {array.shape}, {array.dtype}"
             )
         if (limits := bounds(key)) is not None and array.dtype.kind != "b":
-            check_range(f"{what}[{key!r}]", found, limits)
+            check_range(f"{what}[{key!r}]", read, limits)
 
 
-def check_range(name: str, array: NDArray[Any], bounds: Bounds) -> None:
+def check_range(name: str, array: NDArray[np.generic], bounds: Bounds) -> None:
     """Refuse entries outside ``bounds``, and in any case those that are not numbers.
 
     Args:
@@ -175,7 +191,7 @@ def check_range(name: str, array: NDArray[Any], bounds: Bounds) -> None:
     Raises:
         InputError: an entry is outside; the message names the first one.
     """
-    good = (array >= bounds[0]) & (array <= bounds[1])
+    good = np.greater_equal(array, bounds[0]) & np.less_equal(array, bounds[1])
     if not good.all():
         index = tuple(int(i) for i in np.argwhere(~good)[0])
         kind = "whole numbers" if array.dtype.kind in "iu" else "numbers"

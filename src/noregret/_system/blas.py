@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 
 @cache
-def _loaded() -> Any:
+def _loaded() -> ThreadpoolController:
     import scipy.linalg  # noqa: F401  # loads the BLAS that compiled code calls
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
-def one_thread() -> AbstractContextManager[Any]:
+def one_thread() -> AbstractContextManager[object]:
     """While it lasts, one thread for each BLAS: runs are side by side, and one order of sums makes them repeat."""
-    context: AbstractContextManager[Any] = _loaded().limit(limits=1, user_api="blas")
+    context: AbstractContextManager[object] = _loaded().limit(limits=1, user_api="blas")
     return context
 
 

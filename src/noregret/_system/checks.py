@@ -6,12 +6,12 @@ import operator
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import SupportsIndex
 
 from noregret.errors import InputError, shown
 
 
-def path(key: str, value: Any, expected: str = "a folder") -> Path:
+def path(key: str, value: object, expected: str = "a folder") -> Path:
     """A path of the file system; anything else is refused.
 
     Args:
@@ -38,8 +38,8 @@ def each_once(key: str, names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def integer(key: str, value: Any, low: int, high: int | None = None) -> int:
-    """A whole number from ``low`` to ``high``, both included; True and False are none.
+def integer(key: str, value: object, low: int, high: int | None = None) -> int:
+    """A whole number from ``low`` to ``high``, both included; 1e5 is one, True and False are none.
 
     Args:
         key: what the error calls the value.
@@ -50,8 +50,10 @@ def integer(key: str, value: Any, low: int, high: int | None = None) -> int:
     Raises:
         InputError: the value is no such number.
     """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     try:
-        whole = low - 1 if isinstance(value, bool) else operator.index(value)
+        whole = operator.index(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else low - 1
     except TypeError:
         whole = low - 1
     if whole < low or (high is not None and whole > high):

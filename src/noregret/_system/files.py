@@ -105,10 +105,10 @@ def _draft(folder: Path, name: str = "") -> Path:
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
-    found = entry.stat(follow_symlinks=False)
-    if fcntl is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+    status = entry.stat(follow_symlinks=False)
+    if fcntl is None or not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         return False
-    if time.time() - found.st_mtime < _ABANDONED:
+    if time.time() - status.st_mtime < _ABANDONED:
         return False
     handle = os.open(entry, os.O_RDONLY)
     try:
@@ -167,6 +167,17 @@ def hold(path: Path) -> Iterator[bool]:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)  # before letting go, so that nobody holds a name that is gone
             os.close(handle)
+
+
+@contextlib.contextmanager
+def wait_and_hold(path: Path) -> Iterator[None]:
+    """Hold a lock, after waiting until nobody else holds it: for the moment that reading and writing a file takes."""
+    while True:
+        with hold(path) as free:
+            if free:
+                yield
+                return
+        time.sleep(0.02)
 
 
 def _acquire(path: Path) -> int | None:

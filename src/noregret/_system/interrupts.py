@@ -6,7 +6,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 
 @contextmanager
@@ -17,7 +16,7 @@ def held() -> Iterator[None]:
         return
     came = False
 
-    def note(number: int, frame: Any) -> None:
+    def note(number: int, frame: object) -> None:
         nonlocal came
         came = True
 

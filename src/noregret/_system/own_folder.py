@@ -11,7 +11,6 @@ import stat
 import time
 import uuid
 from pathlib import Path
-from typing import Any
 
 #: The file that says whose a folder is, and what it says.
 MARK, MARKED = ".noregret", b"noregret made this folder and may remove it\n"
@@ -36,25 +35,28 @@ class OwnFolder:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             os.mkdir(self.path, 0o700)
-        self._at: dict[str, Any] = {}
+        self._handle: int | None = None
         if _RELATIVE:
             handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            found = os.fstat(handle)
-            if found.st_uid != os.getuid() or found.st_mode & 0o022:
+            status = os.fstat(handle)
+            if status.st_uid != os.getuid() or status.st_mode & 0o022:
                 os.close(handle)
                 raise PermissionError(f"{self.path}: is not this user's alone")
-            self._at = {"dir_fd": handle}
+            self._handle = handle
         self._put(MARK, MARKED)
-        for name in os.listdir(self._at.get("dir_fd", self.path)):
+        for name in os.listdir(self.path if self._handle is None else self._handle):
             if _DRAFT.fullmatch(name):
                 self._forget(name, older=3600.0)
 
     def read(self, name: str) -> bytes | None:
-        """What :meth:`write` wrote; None where that is absent or damaged."""
+        """What :meth:`write` wrote; None where that is absent or damaged. The file counts as used today."""
         try:
-            handle = os.open(self._name(name), _READ, **self._at)
+            handle = os.open(self._name(name), _READ, dir_fd=self._handle)
             with open(handle, "rb") as file:
-                data = file.read() if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+                status = os.fstat(handle)
+                data = file.read() if stat.S_ISREG(status.st_mode) else b""
+                if time.time() - status.st_mtime > 86400 and os.utime in os.supports_fd:
+                    os.utime(handle)
         except OSError:
             return None
         return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
@@ -63,24 +65,28 @@ class OwnFolder:
         """Keep a file, whole or not at all."""
         self._put(name, hashlib.sha256(content).digest() + content)
 
+    def forget_unused(self, days: float) -> None:
+        """Remove the files that were neither written nor read for so many days; what cannot be removed is left."""
+        for name in os.listdir(self.path if self._handle is None else self._handle):
+            self._forget(name, older=days * 86400)
+
     def _put(self, name: str, data: bytes) -> None:
         draft = f"{name}.{uuid.uuid4().hex}.tmp"
         try:
-            with open(os.open(self._name(draft), _WRITE, 0o600, **self._at), "wb") as file:
+            with open(os.open(self._name(draft), _WRITE, 0o600, dir_fd=self._handle), "wb") as file:
                 file.write(data)
-            at = {"src_dir_fd": self._at["dir_fd"], "dst_dir_fd": self._at["dir_fd"]} if self._at else {}
-            os.replace(self._name(draft), self._name(name), **at)
+            os.replace(self._name(draft), self._name(name), src_dir_fd=self._handle, dst_dir_fd=self._handle)
         except BaseException:
             self._forget(draft)
             raise
 
     def _forget(self, name: str, older: float = 0.0) -> None:
         with contextlib.suppress(OSError):
-            if time.time() - os.stat(self._name(name), **self._at).st_mtime >= older:
-                os.unlink(self._name(name), **self._at)
+            if time.time() - os.stat(self._name(name), dir_fd=self._handle).st_mtime >= older:
+                os.unlink(self._name(name), dir_fd=self._handle)
 
     def _name(self, name: str) -> str:
-        return name if self._at else str(self.path / name)
+        return str(self.path / name) if self._handle is None else name
 
 
 def forget_old(folder: Path, names: re.Pattern[str], days: float) -> None:
@@ -99,9 +105,9 @@ def forget_old(folder: Path, names: re.Pattern[str], days: float) -> None:
 
 def _ours(path: Path, days: float) -> bool:
     try:
-        found, mark = path.stat(follow_symlinks=False), path / MARK
-        same = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+        status, mark = path.stat(follow_symlinks=False), path / MARK
+        same = not hasattr(os, "getuid") or status.st_uid == os.getuid()
         marked = not mark.is_symlink() and mark.is_file() and mark.read_bytes() == MARKED
-        return same and marked and time.time() - found.st_mtime > days * 86400
+        return same and marked and time.time() - status.st_mtime > days * 86400
     except OSError:
         return False

@@ -72,13 +72,13 @@ def load_module(text: str, beside: str | os.PathLike[str] | None = None) -> None
         folder = top.absolute().parent if local else None
     if not all(part.isidentifier() for part in name.split(".")):
         raise InputError(f"module {text!r} cannot be imported; expected a dotted name or the path of a .py file")
-    found = _import(Home("" if folder is None else str(folder), name), text)
-    if folder is not None and folder != Path(home(found.__name__).folder):
+    module = _import(Home("" if folder is None else str(folder), name), text)
+    if folder is not None and folder != Path(home(module.__name__).folder):
         raise InputError(f"module {text!r} cannot be imported: {name!r} is the name of another module; rename the file")
-    _named[home(found.__name__)] = None
+    _named[home(module.__name__)] = None
 
 
-def library(name: str, purpose: str, extra: str) -> Any:
+def library(name: str, purpose: str, extra: str) -> ModuleType:
     """Import a library that not everybody has, or say how to install it.
 
     Args:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 #: Whether there is a bar (None: on a terminal or in a notebook), or what is told how far a run is in its place.
 Progress: TypeAlias = bool | Callable[..., None] | None
@@ -79,7 +79,7 @@ def _cell(total: int, notice: str) -> Iterator[Callable[[int, str], None]]:
     """A line of text that replaces itself in the output of the cell; it needs no widgets, and is gone at the end."""
     from importlib import import_module
 
-    display: Any = import_module("IPython.display")
+    display = import_module("IPython.display")
     if notice:
         display.display({"text/plain": notice}, raw=True)
     handle = display.display({"text/plain": COMPILING}, raw=True, display_id=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 
-
-def value(text: str) -> Any:
+def value(text: str) -> object:
     """Text as true, false, none or a number where it reads as one.
 
     >>> value("0.3"), value("true"), value("H-h+1")

@@ -20,13 +20,13 @@ numbers say.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from noregret.agent.episodes import Episode
 from noregret.features import OneHot, Table, is_one_hot
-from noregret.learners.vectors import ContinuousLearner
+from noregret.learners.lsvi.vectors import ContinuousLearner
 from noregret.problems.base import Array
 
 #: A bonus above this share of the cap is large; more than this share of such visits is too little data.
@@ -37,6 +37,16 @@ NEW = 0.5
 POOR, SMALL = 0.15, 0.01
 #: Terms of the series that undoes the ridge; what is left of it after n visits to a one-hot state is (λ/(n+λ))^(1+TERMS).
 TERMS = 3
+
+
+class Encoded(NamedTuple):
+    """An episode of L steps, L at most H, with features and with numbers in [0,1]."""
+
+    observations: NDArray[Any]  # (L+1,...)
+    rows: Array  # (L,R,p)
+    actions: NDArray[np.int64]  # (L,)
+    observed: Array  # (L,1+m) in [0,1]
+    terminated: bool
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,7 @@ class Adequacy:
         )
 
 
-def assess(learner: ContinuousLearner, episodes: list[Episode]) -> Adequacy:
+def assess(learner: ContinuousLearner, episodes: list[Encoded]) -> Adequacy:
     """Judge how well a learner's features fit, by episodes that the learner has not learned from."""
     spec, view = learner.spec, learner.current()
     H, J = spec.horizon, 1 + spec.n_constraints
@@ -137,7 +147,7 @@ def assess(learner: ContinuousLearner, episodes: list[Episode]) -> Adequacy:
     )  # fmt: skip
 
 
-def _place(learner: ContinuousLearner, episode: Episode, h: int) -> tuple[Array, int]:
+def _place(learner: ContinuousLearner, episode: Encoded, h: int) -> tuple[Array, int]:
     a = int(episode.actions[h])
     return episode.rows[h, min(a, learner.map.rows - 1)], min(a, learner.map.blocks - 1)
 
@@ -146,7 +156,7 @@ def _one_hot(features: Any) -> bool:
     return isinstance(features, OneHot) or (isinstance(features, Table) and is_one_hot(features.table))
 
 
-def _target_and_fit(learner: ContinuousLearner, episode: Episode, h: int) -> tuple[Array, Array]:
+def _target_and_fit(learner: ContinuousLearner, episode: Encoded, h: int) -> tuple[Array, Array]:
     """The target y of one visit and its fit ⟨w,φ⟩. What the ridge is known to take off the fit is put back."""
     view, spec = learner.current(), learner.spec
     phi, block = _place(learner, episode, h)
@@ -162,6 +172,6 @@ def _target_and_fit(learner: ContinuousLearner, episode: Episode, h: int) -> tup
     return y, np.asarray(view.w[h, : len(y), block] @ whole)
 
 
-def _norm(inverse: Array, episode: Episode, h: int, learner: ContinuousLearner) -> float:
+def _norm(inverse: Array, episode: Encoded, h: int, learner: ContinuousLearner) -> float:
     phi, block = _place(learner, episode, h)
     return float(np.sqrt(max(phi @ inverse[block] @ phi, 0.0)))

@@ -1,207 +1,271 @@
-"""Ask and tell: an agent for systems that drive the loop themselves, with any number of episodes in flight at once.
+"""Episodes that have begun and are not over: what was decided at each step, and what was reported of it so far.
 
-    action = agent.act(observation, episode="truck 7")
+For everybody who lets another system drive the loop: :class:`noregret.Agent` and the live service. Nothing here chooses an
+action, learns, maps a number or reads a clock. Observations, actions and masks go in and come out as a mind sees them.
+
+    flights = Flights(horizon=60, n_actions=4, n_constraints=1)
+    known = flights.ask("eu-742", step=0, observation=x, mask=None)  # an earlier answer to the same question, or None
+    if known is None:
+        flights.decide("eu-742", x, None, action=2)
+    flights.report("eu-742", rewards=[1.0], values=[[0.0]], step=0)
     ...
-    agent.tell(reward, cost, observation, terminated=False, truncated=False, episode="truck 7")
+    flights.end("eu-742", last=y, terminated=False)  # or end= of report
+    if (played := flights.complete("eu-742")) is not None:
+        mind.learn(played)
+        flights.remove("eu-742")
 
-An episode begins with the first ``act`` of its name and ends when ``tell`` says so, or after H steps. It is learned from at its
-end. Results may be told after every action, or late, or all at once; ``tell_episode`` takes whole episodes from elsewhere.
-Episodes that come one after the other are those of ``learn``, bit for bit, if the environment is reset with ``agent.env_seed``.
+Rules, each of which a test holds:
+
+- An episode begins with the decision at step 0 and no other; a question about a later step of an unknown episode is refused.
+- The same question (episode, step, observation, mask) gets the same decision, however often it is asked, and nothing advances.
+  Another observation or mask at a step that was decided is refused, and so is a step that is not the next one.
+- Reports may come in any order, late, and again. The same report counts once; another content for a step that was reported is
+  refused. A report without a step belongs to the first steps that were not reported yet.
+- An episode is complete when its end is known and every step before the end was reported.
+- A refused call changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noregret.agent.episodes import Trace, ready, seeds
-from noregret.agent.records import Record
-from noregret.errors import InputError, shown
-from noregret.gym.spaces import Actions, check_mask
-from noregret.learners.minds import Mind, Played
-
-if TYPE_CHECKING:
-    from noregret.gym import Objectives
+from noregret._system.checks import integer
+from noregret.agent import flight_arrays
+from noregret.agent.flight import Flight, FlightStep, Name, called, name_of
+from noregret.agent.minds.protocol import PlayedEpisode
+from noregret.errors import ConflictError, InputError, shown
+from noregret.gym.objectives import MOST
+from noregret.gym.spaces import Mask
+from noregret.problems.base import Array
 
 
 class Flights:
-    """The part of an agent that is asked and told."""
+    """All episodes in flight, by name. See the head of this module for the rules.
 
-    if TYPE_CHECKING:
-        seed: int
-        objectives: Objectives
-        actions: Actions
-        mind: Mind
+    Args:
+        horizon: H, the most steps of an episode.
+        n_actions: A; actions are 0..A-1.
+        n_constraints: m, the values of a report.
+    """
 
-        def see(self, step: int, obs: Any) -> NDArray[Any]: ...  # noqa: D102
-        def _take(self, number: int, played: Played) -> Record: ...
-        def _check_room(self, episodes: int) -> None: ...
+    def __init__(self, horizon: int, n_actions: int, n_constraints: int) -> None:
+        self.horizon, self.n_actions, self.m = horizon, n_actions, n_constraints
+        self.next = 0  # the number of the next episode that begins
+        self._flights: dict[Name, Flight] = {}
 
-    def _prepare_flights(self) -> None:
-        self._flights: dict[Hashable, Trace] = {}
-        self._next = 0  # the number of the next episode
+    def __contains__(self, episode: Name) -> bool:
+        return name_of(episode) in self._flights
 
-    @property
-    def in_flight(self) -> tuple[Hashable, ...]:
-        """The names of the episodes that began and did not end."""
-        return tuple(self._flights)
+    def __len__(self) -> int:
+        return len(self._flights)
 
-    @property
-    def env_seed(self) -> int:
-        """The seed with which :meth:`~noregret.Agent.learn` would reset the environment for the next episode that begins."""
-        return seeds(self.seed, 0, self._next, self.objectives.horizon)[0]
+    def __iter__(self) -> Iterator[Name]:
+        return iter(self._flights)
 
-    def act(self, observation: Any, episode: Hashable = None, mask: Any = None) -> Any:
-        """Choose the next action of an episode, which begins if no episode of this name is in flight.
-
-        Args:
-            observation: as the environment gives it.
-            episode: the name of the episode; one episode after the other needs none.
-            mask: which actions can be taken; None for all.
-
-        Returns:
-            The action, as the environment takes it.
+    def __getitem__(self, episode: Name) -> Flight:
+        """The flight of an episode.
 
         Raises:
-            InputError: the episode has taken all its steps, or the observation or the mask cannot be used.
+            InputError: there is none of this name.
         """
-        H, trace = self.objectives.horizon, self._flights.get(episode)
-        h = 0 if trace is None else len(trace.actions)
-        if h >= H:
-            raise InputError(f"{_named(episode)} took its {H} steps; expected tell() of what they brought")
-        read = self.actions.mask(mask, h)
-        check_mask(read, h)
-        seen = self.see(h, observation)
-        if trace is None:
-            self._check_room(1 + len(self._flights))
-            trace = Trace(self._next, seeds(self.seed, 0, self._next, H)[1])
-            ready(self.mind)
-        trace.see(seen, read)
-        try:
-            action = trace.act(self.mind)
-        except BaseException:  # the episode is as it was, also after Ctrl-C
-            del trace.observations[h:], trace.masks[h:], trace.actions[h:]
-            raise
-        if h == 0:
-            self._flights[episode] = trace
-            self._next += 1
-        return self.actions.to_env(action)
+        if (flight := self._flights.get(name_of(episode))) is None:
+            some = [shown(name, 40) for name, _ in zip(self._flights, range(3), strict=False)]
+            more = f"{len(self):,} are in flight, such as {', '.join(some)}" if some else "none is in flight"
+            raise InputError(f"{called(episode)} is not in flight; expected one that began with its step 0 ({more})")
+        return flight
 
-    def tell(
-        self,
-        reward: ArrayLike,
-        values: ArrayLike,
-        observation: Any = None,
-        *,
-        terminated: bool = False,
-        truncated: bool = False,
-        episode: Hashable = None,
-    ) -> Record | None:
-        """Tell what the next action of an episode brought, or all actions that were not told yet.
+    def number(self, episode: Name) -> int:
+        """The number of an episode, or the one that it gets if it begins now."""
+        flight = self._flights.get(name_of(episode))
+        return self.next if flight is None else flight.number
+
+    def ask(self, episode: Name, step: int | None, observation: NDArray[Any], mask: Mask | None) -> FlightStep | None:
+        """Find what was decided before at the same question; None where the next step of the episode is to be decided now.
 
         Args:
-            reward: raw, of the next action that was not told; or one for each action that was not told.
-            values: raw utilities or costs, m of them (a number where m = 1); or (n,m) for n actions.
-            observation: what came after the last action; needed at the end of the episode.
-            terminated: whether the world ended the episode with the last of these actions.
-            truncated: whether the episode was cut after it.
             episode: its name.
-
-        Returns:
-            What the episode brought, if it is over now; else None.
+            step: h, from 0; None for the next one.
+            observation: what is seen.
+            mask: (A,) which actions can be taken; None for all.
 
         Raises:
-            InputError: there is no such episode, or no action to tell of, or a number cannot be used.
+            InputError: the step is neither the next one nor one that was decided at the same observation; or it was the last.
         """
-        if (trace := self._flights.get(episode)) is None:
-            known = ", ".join(map(repr, self._flights)) or "none"
-            raise InputError(f"{_named(episode)} is not in flight; expected act() first (in flight: {known})")
-        told, rewards = len(trace.rewards), np.atleast_1d(_numbers("reward", reward))
-        n, m = len(rewards), len(self.objectives.limits)
-        if rewards.ndim != 1 or n > len(trace.actions) - told or not n:
-            left = len(trace.actions) - told
-            raise InputError(f"{_named(episode)} is told of {rewards.size} actions; expected at most {left}: act() comes first")
-        given = _numbers("values", values)
-        if given.size != n * m:
-            raise InputError(f"values has shape {given.shape}; expected {m} for each of {n} actions")
-        checked = [self.objectives.check(told + i, rewards[i], row) for i, row in enumerate(given.reshape(n, m))]
-        over = terminated or truncated or told + n == self.objectives.horizon
-        if over and told + n < len(trace.actions):
-            raise InputError(f"{_named(episode)} ends after {told + n} steps, and {len(trace.actions)} actions were taken")
-        if over and observation is None:
-            raise InputError(f"observation is None; expected what came after the last action of {_named(episode)}")
-        last = self.see(told + n, observation) if over else None
-        trace.rewards += [r for r, _ in checked]
-        trace.values += [v for _, v in checked]
-        if last is None:
-            return None
-        del self._flights[episode]
-        trace.see(last, None)
-        return self._take(trace.number, trace.played(bool(terminated)))
+        made = self._flights.get(name_of(episode))
+        known = [] if made is None else made.steps
+        h = len(known) if step is None else integer("step", step, 0)
+        if 0 <= h < len(known):
+            if not known[h].asked(observation, mask):
+                raise ConflictError(
+                    f"{called(episode)}: step {h} was decided at another observation or mask; expected the same ones, or the "
+                    f"next step, {len(known)}"
+                )
+            return known[h]
+        if h != len(known):
+            began = "0, with which an episode begins: it is not in flight" if made is None else f"{len(known)}, its next step"
+            raise InputError(f"{called(episode)}: step is {h}; expected {began}")
+        if made is not None and made.last is not None:
+            raise InputError(f"{called(episode)} ended after {len(known)} steps; expected no further step")
+        if h >= self.horizon:
+            raise InputError(f"{called(episode)} took its {h} steps; expected a report of what they brought")
+        return None
 
-    def tell_episode(
+    def decide(
+        self, episode: Name, observation: NDArray[Any], mask: Mask | None, action: int, note: dict[str, Any] | None = None
+    ) -> FlightStep:
+        """Note the decision at the next step of an episode, which begins if no episode of this name is in flight.
+
+        Args:
+            episode: its name.
+            observation: what was seen.
+            mask: (A,) which actions could be taken; None for all.
+            action: what was decided.
+            note: plain JSON to be kept with it.
+        """
+        self.ask(episode, None, observation, mask)
+        name = name_of(episode)
+        if (flight := self._flights.get(name)) is None:
+            flight = self._flights[name] = Flight(self.next)
+            self.next += 1
+        return flight.decide(observation, mask, action, note)
+
+    def report(
         self,
-        observations: Any,
-        actions: Any,
+        episode: Name,
         rewards: ArrayLike,
         values: ArrayLike,
         *,
-        terminated: bool = False,
-        masks: Any = None,
-    ) -> Record:
-        """Tell a whole episode that the agent was not asked for, such as one from a log.
+        step: int | None = None,
+        taken: int | None = None,
+        end: tuple[NDArray[Any], bool] | None = None,
+    ) -> None:
+        """Note what one step brought, or several in a row.
 
         Args:
-            observations: L+1 of them, the last one after the last action.
-            actions: L of them, as the environment takes them.
-            rewards: (L,) raw.
-            values: (L,m) raw utilities or costs, or (L,) where m = 1.
-            terminated: whether the world ended the episode.
-            masks: L masks, which actions could be taken; None for all.
+            episode: its name.
+            rewards: a number or (n,).
+            values: (m,) or (n,m).
+            step: the first of these steps; None for the first that was not reported yet.
+            taken: the action that was done, where it is not the one that was decided; for a single step.
+            end: what was seen after the last of these steps and whether the world ended the episode, if this is its end.
 
         Raises:
-            InputError: there are more steps than the horizon has, or a part cannot be used; the message names the step.
+            InputError: a step was not decided, or was reported otherwise, or the end cannot be here.
         """
-        L, H, m = len(actions), self.objectives.horizon, len(self.objectives.limits)
-        given, earned = _numbers("values", values), _numbers("rewards", rewards)
-        if not 1 <= L <= H:
-            raise InputError(f"actions has {L} entries; expected 1 to the horizon {H}")
-        for name, n, wanted in (
-            ("observations", len(observations), L + 1), ("rewards", earned.size, L), ("values", given.size, L * m),
-            ("masks", L if masks is None else len(masks), L),
-        ):  # fmt: skip
-            if n != wanted:
-                raise InputError(f"{name} has {n} entries; expected {wanted} for {L} actions")
-        self._check_room(1 + len(self._flights))
-        trace = Trace(self._next, np.zeros(0))
-        for h, (action, reward, row) in enumerate(zip(actions, earned.ravel(), given.reshape(L, m), strict=True)):
-            mask = None if masks is None else self.actions.mask(masks[h], h)
-            trace.see(self.see(h, observations[h]), mask)
-            trace.actions.append(self.actions.number(action, h))
-            if mask is not None and not mask[trace.actions[h]]:
-                raise InputError(f"step {h}: action is {shown(action)}; expected one that its mask allows")
-            number, checked = self.objectives.check(h, reward, row)
-            trace.rewards.append(number)
-            trace.values.append(checked)
-        trace.see(self.see(L, observations[L]), None)
-        ready(self.mind)
-        return self._take(trace.number, trace.played(bool(terminated)))
+        flight = self[episode]
+        earned, known = np.atleast_1d(numbers("reward", rewards)), flight.steps
+        paid = numbers("values", values)
+        n = len(earned)
+        if earned.ndim != 1 or not n or paid.size != n * self.m:
+            raise InputError(
+                f"{called(episode)}: reward has shape {earned.shape} and values {paid.shape}; expected {self.m} for each reward"
+            )
+        first = flight.first_open() if step is None else integer("step", step, 0)
+        if not 0 <= first <= first + n <= len(known):
+            raise InputError(
+                f"{called(episode)}: steps {first} to {first + n - 1} are reported and {len(known)} were decided; expected a "
+                f"decision first"
+            )
+        if taken is not None:
+            taken = integer("taken", taken, 0, self.n_actions - 1)
+            if n > 1:
+                raise InputError(f"{called(episode)}: taken is {taken} for {n} steps; expected a report of one step")
+        rows = paid.reshape(n, self.m)
+        for h, each, reward, row in zip(range(first, first + n), known[first:], earned.tolist(), rows, strict=False):
+            done = each.action if taken is None else taken
+            for what, number in (("reward", reward), *((f"values[{i}]", value) for i, value in enumerate(row.tolist()))):
+                if not abs(number) <= MOST:
+                    said = f"{called(episode)}: step {h}: {what} is {number:g}"
+                    raise InputError(f"{said}; expected a finite number, at most {MOST:g} in size")
+            if each.mask is not None and not each.mask[done]:
+                raise InputError(f"{called(episode)}: step {h}: taken is {done}; expected an action that its mask allows")
+            if each.reward is not None and (each.reward != reward or not np.array_equal(each.values, row) or each.done != done):  # type: ignore[arg-type]
+                raise ConflictError(
+                    f"{called(episode)}: step {h} was reported with reward {each.reward:g}, values {each.values} and action "
+                    f"{each.done}; expected the same report, or none"
+                )
+        if end is not None:
+            self._check_end(episode, first + n, *end)
+        for each, reward, row in zip(known[first : first + n], earned.tolist(), rows, strict=True):
+            each.reward, each.values, each.taken = reward, row.copy(), taken
+        if end is not None:
+            flight.last, flight.terminated = end[0], bool(end[1])
 
-    def drop(self, episode: Hashable = None) -> None:
-        """Forget an episode in flight; nothing is learned from it."""
-        if self._flights.pop(episode, None) is None:
-            raise InputError(f"{_named(episode)} is not in flight; expected one of {list(self._flights)}")
+    def end(self, episode: Name, last: NDArray[Any], terminated: bool) -> None:
+        """Note that an episode is over after the steps that were decided; reports may still come.
+
+        Args:
+            episode: its name.
+            last: what was seen after the last action.
+            terminated: whether the world ended the episode; if not, it was cut.
+
+        Raises:
+            InputError: the end was said before, and was another one.
+        """
+        flight = self[episode]
+        self._check_end(episode, len(flight.steps), last, terminated)
+        flight.last, flight.terminated = last, bool(terminated)
+
+    def _check_end(self, episode: Name, length: int, last: NDArray[Any], terminated: bool) -> None:
+        flight = self[episode]
+        if length != len(flight.steps):
+            raise InputError(f"{called(episode)} ends after {length} steps, and {len(flight.steps)} were decided")
+        again = flight.last is None or (np.array_equal(last, flight.last) and bool(terminated) == flight.terminated)
+        if not again:
+            raise ConflictError(f"{called(episode)} ended with another observation or in another way; expected the same end")
+
+    def complete(self, episode: Name) -> PlayedEpisode | None:
+        """The whole episode once its end is known and all steps were reported, else None. :meth:`remove` it when learned."""
+        flight = self[episode]
+        return flight.played() if flight.complete else None
+
+    def take(self, episode: Name, flight: Flight) -> None:
+        """Take in an episode that was put together elsewhere.
+
+        Raises:
+            ConflictError: one of this name is in flight.
+        """
+        if (name := name_of(episode)) in self._flights:
+            raise ConflictError(f"{called(episode)} is in flight; expected another name")
+        self._flights[name] = flight
+
+    def remove(self, episode: Name) -> Flight:
+        """Take an episode out: it was learned from, or is abandoned.
+
+        Raises:
+            InputError: it is not in flight.
+        """
+        flight = self[episode]
+        del self._flights[name_of(episode)]
+        return flight
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of it as plain arrays by name, for a file or a snapshot; see :mod:`noregret.agent.flight_arrays`."""
+        return flight_arrays.pack(self._flights, self.next, self.m)
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], like: tuple[tuple[int, ...], str] | None = None) -> None:
+        """Take over what :meth:`arrays` gave; nothing is kept if it cannot be from such a place.
+
+        Args:
+            arrays: by name.
+            like: the shape of an observation and the kinds of its type, such as "f"; None where they are not known.
+
+        Raises:
+            InputError: an array is missing, of another shape or type, or says what cannot be.
+        """
+        self._flights, self.next = flight_arrays.unpack(arrays, (self.horizon, self.n_actions, self.m), like)
 
 
-def _named(episode: Hashable) -> str:
-    return "the episode" if episode is None else f"episode {shown(episode)}"
+def numbers(name: str, value: ArrayLike) -> Array:
+    """Numbers of any shape, finite or not; whoever knows the step says which is not.
 
-
-def _numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Numbers of any shape, finite or not; the check of each step says which is not."""
+    Raises:
+        InputError: they are no numbers.
+    """
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

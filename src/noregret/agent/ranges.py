@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 
+from noregret.agent.minds.protocol import PlayedEpisode
 from noregret.errors import InputError, unknown_name
 from noregret.gym.objectives import SLACK, Objectives
-from noregret.learners.minds import Played
 
 #: Make the range wider; take the nearest number inside; refuse the episode.
 OUTSIDE = ("widen", "clip", "error")
@@ -29,7 +29,7 @@ class Ranges:
         self.objectives, self.outside = objectives, outside
         self._told: set[int] = set()
 
-    def fit(self, played: Played) -> Played:
+    def fit(self, played: PlayedEpisode) -> PlayedEpisode:
         """Give the episode as the mind is to learn it.
 
         Raises:

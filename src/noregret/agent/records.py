@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from noregret.agent.agent import Agent
 
 
-class Record(NamedTuple):
+class EpisodeRecord(NamedTuple):
     """What the agent earned in one episode that it learned from, in raw units."""
 
-    episode: int
+    episode: int  # from 0; -1 for one that does not count
     reward: float
     values: Array
     length: int
@@ -32,7 +32,7 @@ class Callback:
     def on_start(self, agent: Agent) -> None:
         """Called before the first episode of a call to learn."""
 
-    def on_episode(self, agent: Agent, record: Record) -> bool | None:
+    def on_episode(self, agent: Agent, record: EpisodeRecord) -> bool | None:
         """Called after each episode; return False to stop learning."""
 
     def on_end(self, agent: Agent) -> None:
@@ -66,11 +66,16 @@ class Evaluation:
         if len(rewards) == 1:  # one episode says nothing of the spread
             r, v = (Interval(i.mean, np.full_like(i.mean, np.nan), np.full_like(i.mean, np.nan)) for i in (r, v))
         return Evaluation(
-            episodes=len(rewards), reward=(float(r.low), float(r.mean), float(r.high)),
+            episodes=len(rewards),
+            reward=(float(r.low), float(r.mean), float(r.high)),
             values=tuple((float(a), float(b), float(c)) for a, b, c in zip(v.low, v.mean, v.high, strict=True)),
-            limits=objectives.limits, names=objectives.names, costs=objectives.costs,
-            satisfied=tuple(bool(x) for x in objectives.meets(v.mean)), rewards=rewards, totals=totals,
-        )  # fmt: skip
+            limits=objectives.limits,
+            names=objectives.names,
+            costs=objectives.costs,
+            satisfied=tuple(bool(x) for x in objectives.meets(v.mean)),
+            rewards=rewards,
+            totals=totals,
+        )
 
     def __str__(self) -> str:
         """The means with their intervals and whether each constraint is met, in a few lines."""
@@ -84,11 +89,11 @@ class Evaluation:
 class Function(Callback):
     """A function as a callback."""
 
-    def __init__(self, function: Callable[[Agent, Record], Any] | None) -> None:
+    def __init__(self, function: Callable[[Agent, EpisodeRecord], bool | None] | None) -> None:
         if function is not None and not callable(function):
             raise InputError(f"callback is {function!r}; expected a function or a noregret.agent.Callback")
         self.function = function
 
-    def on_episode(self, agent: Agent, record: Record) -> bool | None:
+    def on_episode(self, agent: Agent, record: EpisodeRecord) -> bool | None:
         """Call the function."""
         return None if self.function is None else self.function(agent, record)

@@ -1,25 +1,28 @@
-"""Watching an agent: its learning curve, its policy as a map, and an episode as moving pictures."""
+"""Watching an agent: its policy as a map, and an episode as moving pictures."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from noregret._system.files import write_whole
 from noregret._system.plugins import library
-from noregret.agent.episodes import Trace, ready, seeds
+from noregret.agent.episodes import draw, ready
+from noregret.agent.minds.protocol import Mind
 from noregret.errors import InputError
 from noregret.gym.spaces import Actions
-from noregret.gym.world import World, mask_method
-from noregret.learners.minds import Mind, Played
+from noregret.gym.world import EnvWorld, mask_method
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
-from noregret.results import History, drawing
+from noregret.results import drawing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from noregret.gym import Objectives
 
 #: Points of a policy map along each axis, and the most pictures of a film.
@@ -28,127 +31,105 @@ POINTS, PICTURES = 60, 400
 LINE = 22
 
 
-class Watched:
-    """The part of an agent that one looks at."""
+def policy_map(mind: Mind, actions: Actions, seen: Array, step: int, ax: Axes | None, names: tuple[str, str]) -> Axes:
+    """Draw which action is likeliest where; see :meth:`noregret.Agent.policy_map`.
 
-    if TYPE_CHECKING:
-        seed: int
-        world: World | None
-        objectives: Objectives
-        actions: Actions
-        mind: Mind
-        features: Any
+    Args:
+        mind: whose plan is drawn.
+        actions: as the environment takes them.
+        seen: (2,D) the least and the largest of each number of an observation.
+        step: of the episode.
+        ax: the axes to draw on; None for a new figure.
+        names: of the two numbers of an observation.
 
-        @property
-        def history(self) -> History: ...  # noqa: D102
-        def _need_world(self, what: str) -> World: ...
+    Raises:
+        InputError: observations are not two numbers, or nothing was learned yet.
+    """
+    if seen.shape[1] != 2:
+        raise InputError(
+            f"policy_map draws worlds with two-dimensional observations that were learned from; this one has "
+            f"{seen.shape[1] or 'none'}"
+        )
+    axes: Axes = drawing.new(1, 1, 6.4, 5.0, window=True)[1][0, 0] if ax is None else ax
+    x, y = (np.linspace(low, high, POINTS) for low, high in seen.T)
+    ready(mind)
+    chances = np.array([[mind.chances(step, np.array([a, b])) for a in x] for b in y])
+    labels = [str(np.asarray(actions.to_env(a)).tolist()) for a in range(actions.n)]
+    drawing.choices(axes, (x, y), chances, labels)
+    drawing.label(axes, f"Likeliest action at step {step}", names[1], names[0])
+    return axes
 
-    #: (2,D) the least and the largest of each number of the observations that were learned from.
-    seen: Array = np.zeros((2, 0))
 
-    def _watch(self, played: Played) -> None:
-        """Take note of the part of the world that was seen."""
-        x = played.observations
-        if x.ndim != 2 or x.dtype.kind != "f":
-            return
-        low, high = x.min(axis=0), x.max(axis=0)
-        if self.seen.shape[1] == len(low):
-            low, high = np.minimum(low, self.seen[0]), np.maximum(high, self.seen[1])
-        self.seen = np.array([low, high], dtype=np.float64)
+@dataclass(frozen=True)
+class Film:
+    """How an episode is filmed.
 
-    def plot(self, axes: Any = None) -> Any:
-        """Draw the learning curve: reward and costs of each episode, rolling means, the limits as lines, the dual.
+    Args:
+        path: the file, whose name ends with .gif.
+        fps: pictures in a second.
+        width: of the pictures, in pixels; wider ones are made smaller.
+        deterministic: take the likeliest actions.
+    """
 
-        Args:
-            axes: an array of three axes to draw on; None for a new figure.
+    path: str | os.PathLike[str]
+    fps: int = 25
+    width: int = 480
+    deterministic: bool = False
 
-        Returns:
-            The axes.
-        """
-        return self.history.plot(axes)
-
-    def policy_map(self, step: int = 0, ax: Any = None, names: tuple[str, str] = ("observation 0", "observation 1")) -> Any:
-        """Draw which action is likeliest where, over the part of a two-dimensional world that was seen.
-
-        Args:
-            step: of the episode.
-            ax: the axes to draw on; None for a new figure.
-            names: of the two numbers of an observation.
-
-        Returns:
-            The axes.
+    def check(self) -> None:
+        """Refuse what cannot be filmed so, before anything is played.
 
         Raises:
-            InputError: observations are not two numbers, or nothing was learned yet.
-        """
-        integer("step", step, 0, self.objectives.horizon - 1)
-        if self.seen.shape[1] != 2:
-            raise InputError(
-                f"policy_map draws worlds with two-dimensional observations that were learned from; this one has "
-                f"{self.seen.shape[1] or 'none'}"
-            )
-        if ax is None:
-            ax = drawing.new(1, 1, 6.4, 5.0, window=True)[1][0, 0]
-        x, y = (np.linspace(low, high, POINTS) for low, high in self.seen.T)
-        ready(self.mind)
-        chances = np.array([[self.mind.chances(step, np.array([a, b])) for a in x] for b in y])
-        labels = [str(np.asarray(self.actions.to_env(a)).tolist()) for a in range(self.actions.n)]
-        drawing.choices(ax, (x, y), chances, labels)
-        drawing.label(ax, f"Likeliest action at step {step}", names[1], names[0])
-        return ax
-
-    def record(
-        self, path: str | os.PathLike[str], episode: int = 0, *, deterministic: bool = False, fps: int = 25, width: int = 480
-    ) -> Path:
-        """Play one fresh episode and write it as a GIF: the environment's own pictures, with what was earned so far.
-
-        The environment is used as it is if it renders pictures ("rgb_array"); else it is made again from its id.
-
-        Args:
-            path: the file, whose name ends with .gif.
-            episode: which of the fresh episodes, from 0.
-            deterministic: take the likeliest actions.
-            fps: pictures in a second.
-            width: of the pictures, in pixels; wider ones are made smaller.
-
-        Raises:
-            InputError: the environment cannot be rendered, or the name does not end with .gif.
+            InputError: a number or the name of the file cannot be used.
             NoRegretError: Pillow is not installed.
         """
-        if Path(path).suffix.lower() != ".gif":
-            raise InputError(f"{path}: expected a name that ends with .gif")
-        integer("fps", fps, 1, 100), integer("width", width, 32)
+        if Path(self.path).suffix.lower() != ".gif":
+            raise InputError(f"{self.path}: expected a name that ends with .gif")
+        for name, least, most in (("fps", 1, 100), ("width", 32, None)):
+            object.__setattr__(self, name, integer(name, getattr(self, name), least, most))
         library("PIL", "a film", "report")
-        world, own = rendered(self._need_world("record"))
+
+    def write(self, world: EnvWorld, mind: Mind, draws: tuple[int, Array]) -> Path:
+        """Play an episode and write it; the environment is made again where it gives no pictures.
+
+        Args:
+            world: the environment.
+            mind: whose plan is played.
+            draws: the seed of the environment and (H,) numbers in [0,1) that draw the actions.
+
+        Raises:
+            InputError: the environment cannot be rendered.
+        """
+        filmed, own = rendered(world)
         try:
-            pictures = self._film(world, integer("episode", episode, 0), deterministic, width)
+            pictures = self._play(filmed, mind, draws)
         finally:
             if own:
-                world.env.close()
+                filmed.env.close()
         keep = -(-len(pictures) // PICTURES)
         shown = pictures[::keep] if (len(pictures) - 1) % keep == 0 else [*pictures[::keep], pictures[-1]]
-        still = max(20, round(1000 / fps / 10) * 10)
+        still = max(20, round(1000 / self.fps / 10) * 10)
         times = [still] * (len(shown) - 1) + [1500]  # the end stays a while
 
-        def draw(file: Any) -> None:
+        def fill(file: IO[bytes]) -> None:
             shown[0].save(file, format="GIF", save_all=True, append_images=shown[1:], duration=times, loop=0, optimize=False)
 
-        return write_whole(path, draw)
+        return write_whole(self.path, fill)
 
-    def _film(self, world: World, episode: int, deterministic: bool, width: int) -> list[Any]:
-        o = self.objectives
-        seed, uniforms = seeds(self.seed, 4, episode, o.horizon)
-        trace, total, values = Trace(episode, uniforms), 0.0, np.zeros(len(o.limits))
-        ready(self.mind)
-        trace.see(*world.start(seed))
-        pictures = [_picture(world.env, width, _words(o, 0, total, values))]
+    def _play(self, world: EnvWorld, mind: Mind, draws: tuple[int, Array]) -> list[Any]:
+        o, (seed, uniforms) = world.objectives, draws
+        total, values = 0.0, np.zeros(len(o.limits))
+        ready(mind)
+        observation, mask = world.start(seed)
+        pictures = [_picture(world.env, self.width, _words(o, 0, total, values))]
         for h in range(o.horizon):
-            outcome = world.step(h, trace.act(self.mind, deterministic))
+            chances = mind.chances(h, observation, mask)
+            outcome = world.step(h, draw(chances, float(uniforms[h]), self.deterministic))
             total, values = total + outcome.reward, values + outcome.values
-            pictures.append(_picture(world.env, width, _words(o, h + 1, total, values)))
+            pictures.append(_picture(world.env, self.width, _words(o, h + 1, total, values)))
             if outcome.terminated or outcome.truncated:
                 break
-            trace.see(outcome.observation, outcome.mask)
+            observation, mask = outcome.observation, outcome.mask
         return pictures
 
 
@@ -161,7 +142,7 @@ def _words(objectives: Objectives, step: int, reward: float, values: Array) -> s
     return "   ".join([f"step {step}", f"reward {reward:.4g}", *said])
 
 
-def rendered(world: World) -> tuple[World, bool]:
+def rendered(world: EnvWorld) -> tuple[EnvWorld, bool]:
     """A world whose environment gives pictures, and whether it was made for this.
 
     Raises:
@@ -186,7 +167,7 @@ def rendered(world: World) -> tuple[World, bool]:
         ) from None
     if getattr(made, "render_mode", None) != "rgb_array":
         raise InputError(f"environment {spec.id} gives no pictures; expected one that knows render_mode='rgb_array'")
-    other = World.__new__(World)  # one environment, read as before
+    other = EnvWorld.__new__(EnvWorld)  # one environment, read as before
     other.__dict__ |= world.__dict__ | {"env": made, "size": 1, "_shown": mask_method(made)}
     return other, True
 
@@ -208,8 +189,8 @@ def _picture(env: Any, width: int, words: str) -> Any:
     whole = Image.new("RGB", (image.width, image.height + line), "white")
     whole.paste(image, (0, line))
     size = line * 0.6
-    draw = ImageDraw.Draw(whole)
-    while size > 6 and draw.textlength(words, font=ImageFont.load_default(size)) > image.width - 8:
+    pen = ImageDraw.Draw(whole)
+    while size > 6 and pen.textlength(words, font=ImageFont.load_default(size)) > image.width - 8:
         size -= 1
-    draw.text((4, line * 0.15), words, fill="black", font=ImageFont.load_default(size))
+    pen.text((4, line * 0.15), words, fill="black", font=ImageFont.load_default(size))
     return whole.quantize(128)

@@ -1,7 +1,7 @@
 """The typer application: turns errors into one line and an exit code.
 
-0: done. 1: something was wrong, said in one line on standard error (``--debug`` shows the traceback). 2: the line cannot be
-read. 130: stopped by Ctrl-C.
+0: done. 1: something was wrong, said in one line on standard error (``--debug`` shows the traceback, and has compiled code
+check every index). 2: the line cannot be read. 130: stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -21,6 +22,8 @@ from noregret.errors import NoRegretError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from noregret.metrics import Cell
 
 STOPPED = 130
 #: The width of what goes into a file or a pipe.
@@ -34,16 +37,16 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take ``--debug`` and ``--import MODULE`` from anywhere in the line."""
-        own, rest = args[: args.index("--")] if "--" in args else args, list[str]()
-        ctx.meta[_DEBUG], ctx.meta[_IMPORT] = "--debug" in own, []
-        words = iter(own)
+        before, rest = args[: args.index("--")] if "--" in args else args, list[str]()
+        ctx.meta[_DEBUG], ctx.meta[_IMPORT] = "--debug" in before, []
+        words = iter(before)
         for word in words:
             option, equals, value = word.partition("=")
             if option == "--import":
                 ctx.meta[_IMPORT].append(value if equals else next(words, ""))
             elif word != "--debug":
                 rest.append(word)
-        return super().parse_args(ctx, rest + args[len(own) :])
+        return super().parse_args(ctx, rest + args[len(before) :])
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Read a command line and run it. A line that cannot be read ends with one line about it, like any bad input."""
@@ -65,10 +68,11 @@ class Commands(TyperGroup):
             error.show()
             return 0
         command = error.ctx.command_path if error.ctx is not None else "noregret"
-        complain(f"{error.format_message().rstrip('.')}; {command} --help shows what is expected")
+        said = error.format_message().replace("Value error, ", "").rstrip(".")  # Pydantic's words, which say nothing
+        complain(f"{said}{' ' if said.endswith('?') else '; '}{command} --help shows what is expected")
         return 2
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Any) -> object:
         """Run the command; say in one line what went wrong."""
         try:
             for module in ctx.meta[_IMPORT]:
@@ -109,7 +113,10 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Show the whole traceback of an error, and check every index of compiled code (slow)."),
+    ] = False,
     module: Annotated[
         list[str] | None,
         typer.Option(
@@ -138,7 +145,7 @@ def console() -> Console:
     return made if made.is_terminal else Plain(highlight=False, markup=False, emoji=False, width=WIDTH)
 
 
-def print_table(title: str, rows: Sequence[tuple[Any, ...]], columns: tuple[str, ...] = ()) -> None:
+def print_table(title: str, rows: Sequence[Sequence[Cell]], columns: tuple[str, ...] = ()) -> None:
     """Print a table and an empty line; nothing when there is no row.
 
     Args:
@@ -146,19 +153,19 @@ def print_table(title: str, rows: Sequence[tuple[Any, ...]], columns: tuple[str,
         rows: the rows, of numbers and texts.
         columns: the names of the columns; none by default.
     """
-    from noregret.results.base import Table
+    from noregret.results.base import NumberTable
 
     if rows:
-        console().print(Table(title, columns or ("",) * len(rows[0]), tuple(rows)).rich())
+        console().print(NumberTable(title, columns or ("",) * len(rows[0]), tuple(rows)).rich())
         console().print()
 
 
 def stop(line: str) -> NoReturn:
     """Say in a line what was stopped, and end with the exit code for it: 130 after Ctrl-C, 143 after SIGTERM."""
-    from noregret.runs.signals import Wish
+    from noregret.runs.signals import StopSignal
 
     say(line)
-    raise typer.Exit(128 + (Wish.last or signal.SIGINT))
+    raise typer.Exit(128 + (StopSignal.last or signal.SIGINT))
 
 
 def say(line: str) -> None:
@@ -171,7 +178,7 @@ def complain(line: str) -> None:
     say(f"error: {line}")
 
 
-def _warn(message: Warning | str, *where: Any, **how: Any) -> None:
+def _warn(message: Warning | str, *where: object, **how: object) -> None:
     say(f"warning: {message}")
 
 
@@ -192,9 +199,20 @@ def _complain_of(error: Exception) -> None:
 _interrupts: list[int] = []
 
 
-def _interrupt(number: int, frame: Any) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     _interrupts.append(number)
     signal.default_int_handler(number, frame)
+
+
+def _check_bounds() -> None:
+    """Let compiled code check every index, here and in workers; code is kept apart from that which does not.
+
+    It is too late for that in a process that has compiled something already.
+    """
+    if "noregret.kernels.compiler.jit" not in sys.modules:
+        os.environ["NUMBA_BOUNDSCHECK"] = "1"
+        if (numba := sys.modules.get("numba")) is not None:
+            numba.config.BOUNDSCHECK = 1
 
 
 def main(args: list[str] | None = None) -> None:
@@ -207,6 +225,9 @@ def main(args: list[str] | None = None) -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
     warnings.showwarning = _warn
+    words = sys.argv[1:] if args is None else args
+    if "--debug" in (words[: words.index("--")] if "--" in words else words):
+        _check_bounds()
     try:
         app(args, prog_name="noregret")
     except KeyboardInterrupt:

@@ -60,7 +60,7 @@ def settings(pairs: list[str]) -> dict[str, Any]:
     return given
 
 
-def number(*names: str, help: str, metavar: str = "N") -> Any:
+def number(*names: str, help: str, metavar: str = "N") -> object:
     """An option that takes a whole number.
 
     Args:
@@ -80,18 +80,18 @@ Problem = Annotated[
     ),
 ]
 LearnerName = Annotated[
-    str, typer.Option("--learner", "-l", help="Who learns. [dim]noregret list learners[/dim] shows all names.")
+    str, typer.Option("--learner", "-l", help="The learner. [dim]noregret list learners[/dim] shows all names.")
 ]
 Episodes = Annotated[int, number("--episodes", "-k", help="Episodes of each trial.")]
 Trials = Annotated[int, number("--trials", "-t", help="Independent repetitions.")]
-Seed = Annotated[int, number("--seed", "-s", help="One number for all randomness.")]
+Seed = Annotated[int, number("--seed", "-s", help="Seed of all random numbers.")]
 Preset = Annotated[
     str,
     typer.Option(
         "--preset",
         "-p",
-        help="Where the learner's constants come from: practical, theory, for most tuned, for some paper, simple, cautious or "
-        "safe.",
+        help="Where the learner's constants come from. All learners: practical, theory; most: tuned; some: paper, safe "
+        "([dim]noregret list learners[/dim] shows them).",
     ),
 ]
 SlaterGap = Annotated[
@@ -99,27 +99,33 @@ SlaterGap = Annotated[
     typer.Option(
         "--slater-gap",
         metavar="NUMBER|oracle",
-        help="What the learner is told of the Slater gap, the largest margin by which a policy can meet the constraints: "
-        "a number, or the word oracle for the exact one. Nothing by default.",
+        help="What the learner is told of the Slater gap, the largest margin by which one policy meets all constraints: "
+        "a number, or oracle for the exact one. Default: nothing.",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A constant of the learner in place of the preset's; may be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a constant of the learner instead of the preset's value. Repeatable."),
 ]
-Workers = Annotated[int | None, number("--workers", "-w", "--threads", help="Runs at once; all cores by default.")]
-Backend = Annotated[str, typer.Option("--backend", "-b", help="Where runs are played: threads, processes, ray or dask.")]
-Address = Annotated[str | None, typer.Option("--address", help="The Ray or Dask cluster; one on this machine by default.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Play everything again; forget what the folder has of these runs.")]
+Workers = Annotated[
+    int | None, number("--workers", "-w", "--threads", help="How many runs are played at once. Default: one per core.")
+]
+Backend = Annotated[str, typer.Option("--backend", "-b", help="What plays the runs: threads, processes, ray or dask.")]
+Address = Annotated[
+    str | None, typer.Option("--address", help="Address of the Ray or Dask cluster. Default: a cluster on this machine.")
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Discard the stored runs of this command and play them again.")]
 Out = Annotated[
     Path,
     typer.Option(
-        "--out", "-o", metavar="FOLDER", help="Where the runs and files are kept; the same command goes on from what is there."
+        "--out", "-o", metavar="FOLDER", help="Folder for the runs and files. The same command continues what is there."
     ),
 ]
 OutIfGiven = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FOLDER", help="Where runs, curves and a figure go; by default runs in results/run."),
+    typer.Option(
+        "--out", "-o", metavar="FOLDER", help="Folder for the runs, curves and a figure. Default: runs only, in results/run."
+    ),
 ]
 Runs = Annotated[Path, typer.Option("--runs", "-r", metavar="FOLDER", help="The folder with stored runs.")]
 

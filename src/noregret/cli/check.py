@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from noregret.cli import arguments as arg
 from noregret.cli.app import app, console, print_table
@@ -29,22 +29,23 @@ def check(
     """
     from noregret import oracle, problems
     from noregret.features import is_linear
+    from noregret.problems.kinds import is_finite
     from noregret.runs import Ask
     from noregret.runs.prepare import prepared
+    from noregret.runs.start import check as checked
 
     params, gap = arg.settings(settings or []), arg.gap(slater_gap)
     if gap is None and preset == "theory":
         gap = "oracle"
     world = problems.load(problem)
-    if not hasattr(world, "n_states"):
+    if not is_finite(world):
         raise InputError(f"{problem} has states in R^D; expected finitely many (noregret.solve gives its optimum in Python)")
     _print_problem(world)
     _print_constraints(world, oracle.reachable(world))
     key = Ask(problem, learner, episodes, preset=preset, slater_gap=gap, params=params).keys()[0]
-    home = prepared(key)
-    optimum = home.optimum
+    optimum = cast("TableOptimum", prepared(key).optimum)
     _print_optimum(optimum)
-    made = home.learner(key)
+    made = checked(key)
     _print_constants(made, optimum, gap)
     _print_bounds(made, optimum, is_linear(world, made.phi))
 
@@ -94,17 +95,18 @@ def _print_optimum(optimum: TableOptimum) -> None:
     )
 
 
-def _print_constants(made: Learner, optimum: TableOptimum, gap: Any) -> None:
+def _print_constants(made: Learner, optimum: TableOptimum, gap: float | str | None) -> None:
     if not made.constants:
         console().print(f"{made.name} has no constants.")
         return
-    from noregret.learners.presets import DERIVED
     from noregret.metrics import constant
 
-    told = {None: "told nothing of the Slater gap", "oracle": f"told the exact Slater gap, {optimum.slater_gap:.6f}"}
+    told: dict[object, str] = {
+        None: "told nothing of the Slater gap",
+        "oracle": f"told the exact Slater gap, {optimum.slater_gap:.6f}",
+    }
     text = told.get(gap, f"told a Slater gap of {gap}")
-    shown = {key: value for key, value in made.constants.items() if key not in DERIVED}
-    rows = [(key, constant(value), made.explain.get(key, "")) for key, value in shown.items()]
+    rows = [(key, constant(value), made.explain.get(key, "")) for key, value in made.constants.items()]
     title = f"{made.name}, preset {made.preset}, {made.episodes:,} episodes, {text}"
     print_table(title, rows, ("constant", "value", "reason"))
 

@@ -42,8 +42,8 @@ def compare(
 ) -> None:
     """Compare learners: exact regret and violation with intervals, growth, speed, and what the theorems promise.
 
-    A learner that refuses a problem is a row with its reason; the rest goes on. The runs are kept: kill the command and start
-    it again, and it goes on.
+    A learner that refuses a problem is shown with its reason, and the others are played. The runs are stored. If the command is
+    killed, the same command continues them.
     """
     from noregret.experiments import compare as experiment
     from noregret.experiments.compare import settings

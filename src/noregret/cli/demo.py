@@ -47,7 +47,7 @@ def zero_violation(
     address: arg.Address = None,
     workers: arg.Workers = None,
 ) -> None:
-    """No violation at the end: a threshold tightened as in Theorem 2, with a scale, on a doubling grid of episodes."""
+    """Zero violation: the threshold is tightened as in Theorem 2, times a scale; episodes double from run to run."""
     from noregret.experiments import zero_violation as experiment
     from noregret.experiments.zero_violation import page
     from noregret.report import figures

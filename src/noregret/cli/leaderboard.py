@@ -28,12 +28,12 @@ def leaderboard(
     seed: arg.Seed = 0,
     preset: arg.Preset = "practical",
     most: Annotated[
-        float, typer.Option("--most", metavar="SECONDS", min=0.0, help="A cell whose runs would each take longer is left out.")
+        float, typer.Option("--most", metavar="SECONDS", min=0.0, help="Leave out a cell if one of its runs would take longer.")
     ] = 60.0,
     data: Annotated[
         Path | None,
         typer.Option(
-            "--from", metavar="FILE", help="Play nothing: make page and pictures of a leaderboard.json that is there."
+            "--from", metavar="FILE", help="Play nothing; make the page and pictures from an existing leaderboard.json."
         ),
     ] = None,
     name: Annotated[
@@ -41,8 +41,8 @@ def leaderboard(
         typer.Option(
             "--name",
             metavar="NAME",
-            help="What the files are called, such as leaderboard-100k: a folder can have several, and their pages link to one "
-            "another. By default leaderboard, or as the file of --from.",
+            help="Name of the files, such as leaderboard-100k. A folder can hold several leaderboards; their pages link to one "
+            "another. Default: leaderboard, or the name of the --from file.",
         ),
     ] = None,
     out: arg.Out = Path("results/leaderboard"),
@@ -53,8 +53,8 @@ def leaderboard(
 ) -> None:
     """Rank all learners on all problems by hard regret plus hard violation, with intervals; write a page and its data.
 
-    A learner that refuses a problem, and a cell that would take too long, are cells with their reason. Learners that need a
-    safe policy are given the safest one. The runs are kept: kill the command and start it again, and it goes on.
+    Cells that a learner refuses, or that would take too long, are shown with the reason. Learners that need a safe policy get
+    the safest one. The runs are stored. If the command is killed, the same command continues them.
     """
     if data is not None:
         from noregret.report.leaderboard import Leaderboard

@@ -17,6 +17,7 @@ from noregret.errors import FileError, InputError, NoRegretError
 
 if TYPE_CHECKING:
     from noregret.agent import Agent
+    from noregret.report.learned import Picture
 
 #: Seconds between two saves; where results go; files of a folder.
 EVERY, OUT, AGENT, COMMAND = 10.0, Path("results/learn"), "agent.npz", "command.json"
@@ -31,7 +32,8 @@ EXPRESSION = (
 def learn(
     env: Annotated[str, typer.Argument(metavar="ENV", help="The id of a Gymnasium environment, such as MountainCar-v0.")],
     limit: Annotated[
-        list[float] | None, typer.Option("--limit", metavar="NUMBER", help="The most cost of an episode, for each --cost.")
+        list[float] | None,
+        typer.Option("--limit", metavar="NUMBER", help="Largest total cost of an episode; one for each --cost."),
     ] = None,
     cost: Annotated[
         list[str] | None,
@@ -39,14 +41,18 @@ def learn(
     ] = None,
     threshold: Annotated[
         list[float] | None,
-        typer.Option("--threshold", metavar="NUMBER", help="In place of --limit: the least total utility, for each --utility."),
+        typer.Option(
+            "--threshold",
+            metavar="NUMBER",
+            help="Instead of --limit: least total utility of an episode; one for each --utility.",
+        ),
     ] = None,
     utility: Annotated[
         list[str] | None, typer.Option("--utility", metavar="EXPRESSION", help="The utility of a step, written as a --cost is.")
     ] = None,
     episodes: Annotated[int, arg.number("--episodes", "-k", help="Episodes to learn from, in all.")] = 200,
     name: Annotated[
-        list[str] | None, typer.Option("--name", metavar="TEXT", help="What tables and figures call each constraint.")
+        list[str] | None, typer.Option("--name", metavar="TEXT", help="Name of each constraint in tables and figures.")
     ] = None,
     horizon: Annotated[
         int | None, arg.number("--horizon", "-H", metavar="H", help="Steps of an episode; the time limit by default.")
@@ -54,34 +60,45 @@ def learn(
     seed: arg.Seed = 0,
     features: Annotated[
         str,
-        typer.Option("--features", help="auto finds them from data; or one-hot, fourier:order=3, tiles:tiles=8,tilings=8."),
+        typer.Option("--features", help="auto (found from data), one-hot, fourier:order=3, or tiles:tiles=8,tilings=8."),
     ] = "auto",
     learner: Annotated[
-        str | None, typer.Option("--learner", "-l", help="Who learns; the one that fits --features by default.")
+        str | None, typer.Option("--learner", "-l", help="The learner. Default: the one that fits --features.")
     ] = None,
-    actions: Annotated[int | None, arg.number("--actions", help="Grid points in each dimension of a Box of actions.")] = None,
+    actions: Annotated[int | None, arg.number("--actions", help="Grid points in each dimension, for Box actions.")] = None,
     reward_range: Annotated[
         tuple[float, float] | None,
-        typer.Option("--reward-range", metavar="LOW HIGH", help="Of the reward of a step; found from data by default."),
+        typer.Option(
+            "--reward-range",
+            metavar="LOW HIGH",
+            help="Range of a step's reward. Default: found from data; 0 to 1 if --features is not auto.",
+        ),
     ] = None,
     value_range: Annotated[
         tuple[float, float] | None,
-        typer.Option("--cost-range", "--utility-range", metavar="LOW HIGH", help="Of the cost or utility of a step."),
+        typer.Option(
+            "--cost-range",
+            "--utility-range",
+            metavar="LOW HIGH",
+            help="Range of a step's cost or utility. Default: as for the reward.",
+        ),
     ] = None,
     settings: arg.Settings = None,
-    gif: Annotated[bool, typer.Option("--gif", help="Also write an episode as moving pictures, if it can be.")] = False,
+    gif: Annotated[bool, typer.Option("--gif", help="Also write a film of an episode, if the environment can draw.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FOLDER",
-            help="Where the agent and the page go; the same command goes on from there. By default a folder in results/learn.",
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Folder for the agent and the page. The same command continues what is there. Default: one in results/learn.",
         ),
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Learn everything again; forget the agent in the folder.")] = False,
-) -> None:  # fmt: skip
+    fresh: Annotated[bool, typer.Option("--fresh", help="Discard the agent in the folder and learn from the start.")] = False,
+) -> None:
     """Learn to act in a Gymnasium environment under a limit, and write a page about it and the agent.
 
-    The agent is saved while it learns: kill the command and start it again, and it goes on.
+    The agent is saved while it learns. If the command is killed, the same command continues.
     """
     import os
     import threading
@@ -105,10 +122,21 @@ def learn(
     library("jinja2", "the page", "report")
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pictures are drawn where nobody looks
     asked: dict[str, Any] = {
-        "env": env, "limit": limit, "cost": cost, "threshold": threshold, "utility": utility, "name": name, "horizon": horizon,
-        "seed": seed, "features": features, "learner": learner, "actions": actions, "reward_range": reward_range,
-        "value_range": value_range, "settings": arg.settings(settings or []),
-    }  # fmt: skip
+        "env": env,
+        "limit": limit,
+        "cost": cost,
+        "threshold": threshold,
+        "utility": utility,
+        "name": name,
+        "horizon": horizon,
+        "seed": seed,
+        "features": features,
+        "learner": learner,
+        "actions": actions,
+        "reward_range": reward_range,
+        "value_range": value_range,
+        "settings": arg.settings(settings or []),
+    }
     said = json.loads(json.dumps(asked))
     folder = out or OUT / f"{file_name(env)}-{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:6]}"
     made = _make(asked)
@@ -152,9 +180,15 @@ def _make(asked: dict[str, Any]) -> Agent:
     texts = asked["cost"] or asked["utility"]
     same = {name: asked[name] for name in ("learner", "threshold", "limit", "horizon", "seed", "reward_range", "actions")}
     return Agent(
-        world, **same, features=chosen, utility=together(texts) if texts else None, utility_range=asked["value_range"],
-        constraint_names=_names(asked), overrun=None if asked["horizon"] is None else "cut", **asked["settings"],
-    )  # fmt: skip
+        world,
+        **same,
+        features=chosen,
+        utility=together(texts) if texts else None,
+        utility_range=asked["value_range"],
+        constraint_names=_names(asked),
+        overrun=None if asked["horizon"] is None else "cut",
+        **asked["settings"],
+    )
 
 
 def _names(asked: dict[str, Any]) -> list[str]:
@@ -166,15 +200,16 @@ def _names(asked: dict[str, Any]) -> list[str]:
 
 def _resumed(folder: Path, said: dict[str, Any], made: Agent, fresh: bool) -> Agent:
     """The agent of the folder if there is one, else the new one; an agent that learned something else is refused."""
+    from noregret._system.arrays import read_bytes
     from noregret.agent import Agent
     from noregret.report.tables import write_text
 
     file, command = folder / AGENT, folder / COMMAND
     if file.exists() and not fresh:
         try:
-            before = json.loads(command.read_text())
+            before = json.loads(read_bytes(command))
             odd = [name for name in said if said[name] != before.get(name)]
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, RecursionError):
             raise FileError(f"{command}: cannot be read; expected what {file} learned (--fresh forgets it)") from None
         if odd:
             name = odd[0]
@@ -182,25 +217,28 @@ def _resumed(folder: Path, said: dict[str, Any], made: Agent, fresh: bool) -> Ag
                 f"{folder} holds an agent with {name} {before.get(name)!r}, and {name} is {said[name]!r}; expected the same, "
                 f"another --out, or --fresh to forget it"
             )
-        features = None if isinstance(made.features, str) else made.features
         assert made.world is not None
         return Agent.load(
-            file, env=made.world.env, features=features, utility=made.world.utility, actions=said["actions"],
+            file,
+            env=made.world.env,
+            features=made.features,
+            utility=made.world.utility,
+            actions=said["actions"],
             overrun=made.world.overrun,
-        )  # fmt: skip
+        )
     file.unlink(missing_ok=True)
     write_text(command, json.dumps(said, indent=1) + "\n")
     return made
 
 
-def _pictures(agent: Agent, folder: Path, gif: bool) -> list[Any]:
+def _pictures(agent: Agent, folder: Path, gif: bool) -> list[Picture]:
     """The policy as a map where observations are two numbers, and a film where it is asked for."""
     from noregret.report import figures
     from noregret.report.learned import Picture
     from noregret.results import drawing
 
-    made = []
-    if agent.seen.shape[1] == 2:
+    made: list[Picture] = []
+    if agent.curve.seen.shape[1] == 2:
         figure, axes = drawing.new(1, 1, 6.4, 5.0)
         agent.policy_map(ax=axes[0, 0])
         path = figures.write(figure, folder / "policy.png")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from noregret.cli import arguments as arg
 from noregret.cli.app import app, console, print_table
+
+if TYPE_CHECKING:
+    from noregret.metrics import Cell
 
 
 class What(StrEnum):
@@ -22,10 +25,12 @@ class What(StrEnum):
 
 @app.command(name="list")
 def listing(
-    what: Annotated[What | None, typer.Argument(help="Only these; problems and learners by default.")] = None,
+    what: Annotated[What | None, typer.Argument(help="What to list. Default: problems and learners.")] = None,
     folder: arg.Runs = Path("runs"),
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table of runs as CSV.")] = None,
-    parquet: Annotated[Path | None, typer.Option("--parquet", metavar="FILE", help="Write it as Parquet (polars).")] = None,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="FILE", help="Write the table of runs as Parquet (needs polars).")
+    ] = None,
 ) -> None:
     """List the problems and the learners, with a line about each and their parameters; or the stored runs of a folder."""
     if what is What.runs:
@@ -33,7 +38,7 @@ def listing(
     if what in (None, What.problems):
         print_table("problems", _problems())
     if what in (None, What.learners):
-        print_table("learners", _learners())
+        print_table("learners", _learners(), ("learner", "what it is", "takes", "presets", "parameters"))
 
 
 def _runs(folder: Path, csv: Path | None, parquet: Path | None) -> None:
@@ -41,7 +46,7 @@ def _runs(folder: Path, csv: Path | None, parquet: Path | None) -> None:
     from noregret.store import RunKey, Store, load_runs
 
     table, failures = load_runs(folder), Store.at(folder).failures()
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     for row, run in zip(table.rows(), table.runs, strict=True):
         numbers = (row[name] for name in ("episodes", "regret", "violation", "seconds"))
         rows.append((row["run"], row["problem"], row["learner"], run.key.options(), f"{row['seed']}.{row['trial']}", *numbers))
@@ -64,17 +69,18 @@ def _problems() -> list[tuple[str, str]]:
     ]
 
 
-def _learners() -> list[tuple[str, str]]:
+def _learners() -> list[tuple[str, ...]]:
     from noregret import learners
-    from noregret.runs.prepare import FIXED_POLICIES
+    from noregret.learners.registry import abilities
+    from noregret.runs.choose import FIXED_POLICIES
 
     fixed = {
         "optimal": "the best policy, computed from the model; not a learner",
-        "safest": "the policy with the largest margin",
+        "safest": "the policy with the largest margin; not a learner",
     }
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for name in learners.names():
         made = learners.get(name)
-        parameters = f"; parameters: {', '.join(made.parameters)}" if made.parameters else ""
-        lines.append((name, f"{made.summary} (presets: {', '.join(made.presets)}{parameters})"))
-    return lines + [(name, fixed[name]) for name in FIXED_POLICIES]
+        takes = ", ".join(abilities(name)) or "one constraint, tables"
+        lines.append((name, made.summary, takes, ", ".join(made.presets), ", ".join(made.parameters) or "-"))
+    return [*lines, *((name, fixed[name], "several constraints", "-", "-") for name in FIXED_POLICIES)]

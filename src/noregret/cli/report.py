@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from noregret._system.files import make_folder
 from noregret.cli.app import app, console
 
 
@@ -26,6 +27,8 @@ def report(
     from noregret.report import comparison, page
     from noregret.store.groups import comparison as grouped
 
+    for file in filter(None, (out, latex)):
+        make_folder(file.parent)
     wrote = [page.write(out, runs, title)]
     if figures is not None or latex is not None:
         made = grouped(page.collect(runs)[0])

@@ -35,17 +35,28 @@ def run(
 ) -> None:
     """Run a learner on a problem and print its exact regret and violation, with 95% intervals over the trials.
 
-    The runs are kept in a folder: kill the command and start it again, and it goes on. With --out the curves (CSV) and a figure
-    are written beside them.
+    The runs are stored in a folder. If the command is killed, the same command continues them. With --out the curves (CSV)
+    and a figure are written beside them.
     """
     from noregret.runs import run as play
 
     arg.how(out or OUT, fresh, backend, address, workers)
     result = play(
-        problem, learner, episodes=episodes, trials=trials, seed=seed, record_every=max(1, episodes // POINTS), preset=preset,
-        slater_gap=arg.gap(slater_gap), threads=workers, out=out or OUT, fresh=fresh, backend=backend, address=address,
+        problem,
+        learner,
+        episodes=episodes,
+        trials=trials,
+        seed=seed,
+        record_every=max(1, episodes // POINTS),
+        preset=preset,
+        slater_gap=arg.gap(slater_gap),
+        threads=workers,
+        out=out or OUT,
+        fresh=fresh,
+        backend=backend,
+        address=address,
         **arg.settings(settings or []),
-    )  # fmt: skip
+    )
     if len(result.episodes):
         _show(result, out)
     if not result.complete:

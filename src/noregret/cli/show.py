@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from noregret.cli.app import app, console, print_table
 
 if TYPE_CHECKING:
     from noregret.store import RunKey
+    from noregret.store.records import RunRecord
 
 
 @app.command()
@@ -39,7 +40,7 @@ def show(
     console().print(f"Repeat it: {key.repeat()}")
 
 
-def _finished(record: dict[str, Any], key: RunKey) -> None:
+def _finished(record: RunRecord, key: RunKey) -> None:
     last = record["last"]
     print_table(
         f"After {key.episodes:,} episodes",
@@ -48,8 +49,12 @@ def _finished(record: dict[str, Any], key: RunKey) -> None:
             ("hard regret", last["hard_regret"]),
             *(
                 (f"{word} of {name!r}", max(0.0, value))
-                for kind, word in (("signed_violations", "violation"), ("hard_violations", "hard violation"), ("dual", "dual"))
-                for name, value in zip(record["constraints"], last[kind], strict=True)
+                for values, word in (
+                    (last["signed_violations"], "violation"),
+                    (last["hard_violations"], "hard violation"),
+                    (last["dual"], "dual"),
+                )
+                for name, value in zip(record["constraints"], values, strict=True)
             ),
             *([("unsafe steps", last["unsafe_steps"])] if "unsafe_steps" in last else []),
             ("optimal value", record["optimal_value"]),

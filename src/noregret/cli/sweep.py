@@ -12,7 +12,7 @@ from noregret.cli.app import app, complain, console, say, stop
 
 if TYPE_CHECKING:
     from noregret.runs.schedule import Summary
-    from noregret.sweeps.estimate import Estimate
+    from noregret.sweeps.estimate import SweepEstimate
 
 #: Lines about failed runs.
 SHOWN = 10
@@ -37,7 +37,7 @@ def sweep(
         bool, typer.Option("--dry-run", "-n", help="Check everything, print runs, time and disk, and run nothing.")
     ] = False,
 ) -> None:
-    """Play every run of a sweep that is not finished yet; kill it and start it again as you like.
+    """Play every run of a sweep that is not finished yet. It can be killed and started again at any time.
 
     The exit status is 0 when all runs are finished, 1 when some failed (the last lines say why; the next start tries them
     again), 130 or 143 when it was stopped by Ctrl-C or SIGTERM.
@@ -57,13 +57,13 @@ def sweep(
     how = How(out, fresh, backend, address, workers, checkpoint, tuple(log or ()), plan.imports, "log")
     sitting = play(plan.keys, how)
     _conclude(sitting.summary, out)
-    if sitting.wish.number is not None:
+    if sitting.signal.number is not None:
         stop(f"stopped: {sitting.summary.left:,} runs are left; the same command goes on from their checkpoints")
     if sitting.summary.failed:
         raise typer.Exit(1)
 
 
-def _announce(estimate: Estimate, workers: int, out: Path) -> None:
+def _announce(estimate: SweepEstimate, workers: int, out: Path) -> None:
     from noregret.runs.progress import clock
 
     print = console().print

@@ -10,21 +10,31 @@ import typer
 from noregret.cli import arguments as arg
 from noregret.cli.app import app, console, print_table, say, stop
 
+#: What a range looks like.
+RANGE = (
+    "name=low:high, with :log or :int after it; name=0.1x:10x:log for factors of what the preset has; or name=a,b,c. "
+    "May be repeated."
+)
+
 
 @app.command()
 def tune(
-    problems: Annotated[list[str], typer.Argument(metavar="PROBLEM...", help="The problems that judge a choice.")],
+    problems: Annotated[list[str], typer.Argument(metavar="PROBLEM...", help="The problems that judge a configuration.")],
     param: Annotated[
         list[str],
-        typer.Option("--param", metavar="RANGE", help="name=low:high, :log or :int after it, or name=a,b,c; may be repeated."),
+        typer.Option(
+            "--param",
+            metavar="RANGE",
+            help=RANGE,
+        ),
     ],
     violation_limit: Annotated[
-        float, typer.Option("--violation-limit", metavar="NUMBER", min=0.0, help="Hard violation that is still allowed.")
+        float, typer.Option("--violation-limit", metavar="NUMBER", min=0.0, help="Largest hard violation allowed.")
     ],
     learner: arg.LearnerName = arg.DEFAULT_LEARNER,
     episodes: arg.Episodes = arg.DEFAULT_EPISODES,
-    trials: Annotated[int, arg.number("--trials", "-t", help="Choices to judge in all.")] = 50,
-    seeds: Annotated[int, arg.number("--seeds", help="Runs on each problem.")] = 3,
+    trials: Annotated[int, arg.number("--trials", "-t", help="Number of configurations to evaluate.")] = 50,
+    seeds: Annotated[int, arg.number("--seeds", help="How many runs, with different seeds, each problem gets.")] = 3,
     seed: arg.Seed = 0,
     preset: arg.Preset = "practical",
     slater_gap: arg.SlaterGap = None,
@@ -35,28 +45,32 @@ def tune(
     address: arg.Address = None,
     workers: arg.Workers = None,
 ) -> None:
-    """Find the parameters with the least hard regret whose hard violation stays within a limit. It can be stopped any time."""
+    """Find the parameters with the least hard regret whose hard violation stays within a limit.
+
+    If the command is stopped or killed, the same command continues.
+    """
     from noregret.metrics import number
-    from noregret.sweeps.tune import Question, parse_range
+    from noregret.sweeps.search import parse_range
+    from noregret.sweeps.tune import Question
     from noregret.sweeps.tune import tune as search
 
     ranges = dict(parse_range(text) for text in param)
     told, fixed = arg.gap(slater_gap), arg.settings(settings or [])
     question = Question(tuple(problems), learner, ranges, episodes, violation_limit, seeds, preset, told, fixed)
-    found = search(question, out, trials, arg.how(out, fresh, backend, address, workers), seed)
+    answer = search(question, out, trials, arg.how(out, fresh, backend, address, workers), seed)
     print = console().print
-    print(f"{found.trials:,} choices judged, {found.failed:,} failed; the search and its runs are in {out}")
-    if found.best is None and found.trials:
+    print(f"{answer.trials:,} configurations judged, {answer.failed:,} failed; the search and its runs are in {out}")
+    if answer.best is None and answer.trials:
         say(
-            f"no choice kept hard violation within {number(violation_limit)}; the closest had {number(found.hard_violation)} "
-            f"with hard regret {number(found.hard_regret)}"
+            f"no configuration kept hard violation within {number(violation_limit)}; the closest had "
+            f"{number(answer.hard_violation)} with hard regret {number(answer.hard_regret)}"
         )
-    if found.best is not None:
-        rows = [(name, str(value), found.importance.get(name)) for name, value in found.best.items()]
-        title = f"Best: hard regret {number(found.hard_regret)}, hard violation {number(found.hard_violation)}"
+    if answer.best is not None:
+        rows = [(name, str(value), answer.importance.get(name)) for name, value in answer.best.items()]
+        title = f"Best: hard regret {number(answer.hard_regret)}, hard violation {number(answer.hard_violation)}"
         print_table(title, rows, ("parameter", "value", "importance for hard regret"))
-        print("--set " + " --set ".join(f"{name}={value}" for name, value in found.best.items()))
-    if found.signal is not None:
+        print("--set " + " --set ".join(f"{name}={value}" for name, value in answer.best.items()))
+    if answer.signal is not None:
         stop("stopped; the same command goes on")
-    if found.best is None:
+    if answer.best is None:
         raise typer.Exit(1)

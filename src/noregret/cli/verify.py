@@ -16,7 +16,7 @@ EPISODES = 2000
 def verify(
     problem: arg.Problem,
     preset: Annotated[
-        str | None, typer.Option("--preset", "-p", help="Whose constants; by default theory, and then paper.")
+        str | None, typer.Option("--preset", "-p", help="Preset of the constants. Default: theory, then paper.")
     ] = None,
     episodes: arg.Episodes = EPISODES,
     seed: arg.Seed = 0,
@@ -25,7 +25,7 @@ def verify(
 ) -> None:
     """Run the algorithm and check on the run, with the exact truth, every inequality its proofs are made of.
 
-    Exit code 0 when all hold that are stated for the run's options, 1 when one fails. With preset theory and no Slater gap
+    Exit code 0 if every inequality that is stated for these options holds, 1 if one fails. With preset theory and no Slater gap
     given, the exact one is used.
     """
     params, gap = arg.settings(settings or []), arg.gap(slater_gap)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +43,7 @@ class FeatureMap:
         """d, the dimension of φ."""
         return self.blocks * self.width
 
-    def _raw(self, states: NDArray[Any]) -> Array:
+    def _raw(self, states: NDArray[np.generic]) -> Array:
         raise TypeError(f"{type(self).__name__} does not say what its features are: _raw(states) is missing")
 
     def encode(self, states: ArrayLike) -> Array:
@@ -110,11 +109,11 @@ class Joint(FeatureMap):
         bound: an upper bound on ‖φ(x,a)‖.
     """
 
-    def __init__(self, function: Callable[[Any], ArrayLike], *, n_actions: int, dimension: int, bound: float | None = None):
+    def __init__(self, function: Callable[[object], ArrayLike], *, n_actions: int, dimension: int, bound: float | None = None):
         super().__init__(n_actions=n_actions, rows=n_actions, width=dimension, bound=given_bound("Joint", bound))
         self.function = function
 
-    def _raw(self, states: NDArray[Any]) -> Array:
+    def _raw(self, states: NDArray[np.generic]) -> Array:
         return np.asarray(self.function(states), dtype=np.float64)
 
 
@@ -128,18 +127,18 @@ class Lifted(FeatureMap):
         bound: an upper bound on ‖ψ(x)‖.
     """
 
-    def __init__(self, function: Callable[[Any], ArrayLike], *, n_actions: int, width: int, bound: float | None = None):
+    def __init__(self, function: Callable[[object], ArrayLike], *, n_actions: int, width: int, bound: float | None = None):
         super().__init__(n_actions=n_actions, rows=1, width=width, bound=given_bound("Lifted", bound))
         self.function = function
 
-    def _raw(self, states: NDArray[Any]) -> Array:
+    def _raw(self, states: NDArray[np.generic]) -> Array:
         psi = np.asarray(self.function(states), dtype=np.float64)
         if psi.ndim != 2:
             raise InputError(f"features have shape {psi.shape}; expected {(len(states), self.width)}")
         return psi[:, None]
 
 
-def check_bound(bound: Any) -> float:
+def check_bound(bound: float) -> float:
     """Check that a bound on norms is a positive finite number, and return it."""
     try:
         if 0.0 < (value := float(bound)) < math.inf:
@@ -158,6 +157,6 @@ def given_bound(what: str, bound: float | None) -> float:
     return check_bound(bound)
 
 
-def show(state: Any) -> str:
+def show(state: object) -> str:
     """Write a state for an error message, in one short line."""
     return shown(np.asarray(state).tolist())

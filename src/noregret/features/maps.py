@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +33,7 @@ class OneHot(FeatureMap):
     def __init__(self, n_states: int, n_actions: int) -> None:
         super().__init__(n_actions=n_actions, rows=1, width=integer("n_states", n_states, 1), bound=1.0)
 
-    def _raw(self, states: NDArray[Any]) -> Array:
+    def _raw(self, states: NDArray[np.generic]) -> Array:
         x = _indices(states, self.width)
         out = np.zeros((len(x), 1, self.width))
         out[np.arange(len(x)), 0, x] = 1.0
@@ -51,7 +50,7 @@ class Table(FeatureMap):
         self.table = check_features(phi, shape[0], shape[1])
         super().__init__(n_actions=shape[1], rows=shape[1], width=shape[2], bound=1.0)
 
-    def _raw(self, states: NDArray[Any]) -> Array:
+    def _raw(self, states: NDArray[np.generic]) -> Array:
         return np.asarray(self.table[_indices(states, len(self.table))])
 
 
@@ -62,7 +61,7 @@ class _Box(FeatureMap):
         self.low, self.high = box(low, high)
         super().__init__(n_actions=n_actions, rows=1, width=width, bound=bound)
 
-    def _places(self, states: NDArray[Any]) -> Array:
+    def _places(self, states: NDArray[np.generic]) -> Array:
         """Where in the box each state lies, in [0,1]^D."""
         try:
             x = np.asarray(states, dtype=np.float64).reshape(len(states), -1)
@@ -96,7 +95,7 @@ class TileCoding(_Box):
         super().__init__(low, high, n_actions=n_actions, width=tilings * (tiles + 1) ** D, bound=math.sqrt(tilings))
         self.shift = np.arange(tilings)[:, None] * (2 * np.arange(D) + 1) / tilings % 1.0  # (T,D)
 
-    def _raw(self, states: NDArray[Any]) -> Array:
+    def _raw(self, states: NDArray[np.generic]) -> Array:
         z = self._places(states)
         tile = np.minimum((z[:, None] * self.tiles + self.shift).astype(np.int64), self.tiles)  # (n,T,D)
         grids = (self.tilings, *[self.tiles + 1] * tile.shape[2])
@@ -125,7 +124,7 @@ class Fourier(_Box):
         self.waves = np.pi * waves  # (p,D)
         super().__init__(low, high, n_actions=n_actions, width=len(waves), bound=math.sqrt(len(waves)))
 
-    def _raw(self, states: NDArray[Any]) -> Array:
+    def _raw(self, states: NDArray[np.generic]) -> Array:
         return np.asarray(np.cos(self._places(states) @ self.waves.T)[:, None])
 
 
@@ -145,11 +144,12 @@ def box(low: ArrayLike, high: ArrayLike) -> tuple[Array, Array]:
     return a, b
 
 
-def _indices(states: NDArray[Any], S: int) -> NDArray[np.int64]:
-    x = states.reshape(len(states), -1)
-    if x.shape[1] != 1 or not np.issubdtype(x.dtype, np.integer):
+def _indices(states: NDArray[np.generic], S: int) -> NDArray[np.int64]:
+    table = states.reshape(len(states), -1)
+    if table.shape[1] != 1 or not np.issubdtype(table.dtype, np.integer):
         raise InputError(f"state {show(states[0])} of type {states.dtype}; expected an integer 0..{S - 1}")
-    bad = (x[:, 0] < 0) | (x[:, 0] >= S)
+    x = table[:, 0].astype(np.int64)
+    bad = (x < 0) | (x >= S)
     if bad.any():
         raise InputError(f"state {show(states[int(np.argmax(bad))])} is outside the table; expected 0..{S - 1}")
-    return x[:, 0].astype(np.int64)
+    return x

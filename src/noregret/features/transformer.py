@@ -1,4 +1,4 @@
-r"""Any scikit-learn transformer as ψ, lifted to actions: φ(x,a) = e_a ⊗ ψ(x)/bound.
+r"""A scikit-learn transformer as ψ, lifted to actions: φ(x,a) = e_a ⊗ ψ(x)/bound.
 
 A bound on ‖ψ‖ is proven for these, else it must be given:
 
@@ -71,7 +71,7 @@ class Transformer(FeatureMap):
         width = _width(transformer, np.zeros((1, int(columns))) if seen is None else seen)
         super().__init__(n_actions=n_actions, rows=1, width=width, bound=check_bound(bound))
 
-    def _raw(self, states: NDArray[Any]) -> Array:
+    def _raw(self, states: NDArray[np.generic]) -> Array:
         try:
             psi = _dense(self.transformer.transform(_flat(states)))
         except ValueError as error:
@@ -119,7 +119,7 @@ def proven_bound(transformer: Any, columns: int | None = None) -> float | None:
     return None
 
 
-def is_fitted(transformer: Any) -> bool:
+def is_fitted(transformer: object) -> bool:
     """Tell whether a transformer can transform already; a pipeline can if all its steps can."""
     steps = [step for _, step in getattr(transformer, "steps", ()) if hasattr(step, "transform")]
     if steps:
@@ -138,7 +138,7 @@ def is_fitted(transformer: Any) -> bool:
     return True
 
 
-def _width(transformer: Any, probe: Array) -> int:
+def _width(transformer: Any, probe: NDArray[np.generic]) -> int:
     try:
         return int(_dense(transformer.transform(probe)).shape[1])
     except ValueError:  # zeros may be no state that it knows
@@ -150,14 +150,14 @@ def _width(transformer: Any, probe: Array) -> int:
         return len(names())
 
 
-def _dense(psi: Any) -> Array:
+def _dense(psi: object) -> Array:
     return np.asarray(psi.toarray() if hasattr(psi, "toarray") else psi, dtype=np.float64)
 
 
-def _flat(states: NDArray[Any]) -> NDArray[Any]:
+def _flat(states: NDArray[np.generic]) -> NDArray[np.generic]:
     x = states.reshape(len(states), -1)
     return x.astype(np.float64) if x.dtype.kind == "f" else x  # the bounds are proven in double precision
 
 
-def _name(transformer: Any) -> str:
+def _name(transformer: object) -> str:
     return type(transformer).__name__

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noregret._system.text import value
 from noregret.errors import InputError, shown, unknown_name
 from noregret.features import Fourier, OneHot, Table, TileCoding, Transformer
+from noregret.features.base import FeatureMap
 from noregret.features.transformer import is_fitted
 from noregret.gym.objectives import Objectives
 from noregret.gym.problems import LinearEnv, TabularEnv, make_env
 from noregret.gym.spaces import Actions, is_discrete, is_vector, spaces_of
-from noregret.gym.vector import VectorWorld, one_of
-from noregret.gym.world import World, sample_states
+from noregret.gym.vector import VectorEnvironment, VectorWorld, one_of
+from noregret.gym.world import Environment, EnvWorld, WorldOptions, sample_states
+from noregret.problems.base import Array
 from noregret.problems.checks import integer
 from noregret.problems.continuous import is_feature_map
 from noregret.problems.kinds import is_problem
@@ -23,7 +26,7 @@ from noregret.problems.kinds import is_problem
 NAMED: dict[str, tuple[str, ...]] = {"auto": (), "one-hot": (), "fourier": ("order",), "tiles": ("tiles", "tilings")}
 
 
-def as_environment(env: Any) -> Any:
+def as_environment(env: object) -> Environment:
     """Make a Gymnasium environment from an id or a problem; an environment is returned as it is.
 
     Raises:
@@ -40,21 +43,23 @@ def as_environment(env: Any) -> Any:
             raise InputError(f"env is {env!r}; Gymnasium cannot make it: {' '.join(str(error).split())}") from None
     if not (hasattr(env, "reset") and hasattr(env, "step") and hasattr(env, "action_space")):
         raise InputError(f"env is {env!r}; expected a Gymnasium environment, its id, or a problem")
-    return env
+    return cast(Environment, env)
 
 
-def world_of(env: Any, objectives: Objectives, **options: Any) -> World:
-    """Make the world of an environment, or of several side by side; the options are those of World.
+def world_of(env: Environment, objectives: Objectives, **options: Unpack[WorldOptions]) -> EnvWorld:
+    """Make the world of an environment, or of several side by side; the options are those of EnvWorld.
 
     Args:
         env: one environment or a vector of them.
         objectives: what is counted at each step.
-        options: those of World.
+        options: those of EnvWorld.
     """
-    return (VectorWorld if is_vector(env) else World)(env, objectives, **options)
+    if is_vector(env):
+        return VectorWorld(cast(VectorEnvironment, env), objectives, **options)
+    return EnvWorld(env, objectives, **options)
 
 
-def horizon_of(env: Any, horizon: int | None) -> int:
+def horizon_of(env: object, horizon: int | None) -> int:
     """Find the horizon H: the one given, or the environment's time limit.
 
     Raises:
@@ -67,21 +72,21 @@ def horizon_of(env: Any, horizon: int | None) -> int:
     return integer("horizon", horizon, 1)
 
 
-def time_limit(env: Any) -> int | None:
+def time_limit(env: object) -> int | None:
     """Find after how many steps an environment cuts an episode; None where it does not say so."""
-    found = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    steps: int | None = getattr(getattr(env, "spec", None), "max_episode_steps", None)
     if is_vector(env):
         with one_of(env) as single:
-            return found if single is None else time_limit(single)
+            return steps if single is None else time_limit(single)
     layer = env
     while layer is not None:  # a TimeLimit put on by hand is not in the spec
         limit = getattr(layer, "_max_episode_steps", None)
-        found = limit if limit is not None else found
+        steps = limit if limit is not None else steps
         layer = layer.__dict__.get("env")
-    return found
+    return steps
 
 
-def features_for(features: Any, world: World, horizon: int, seed: int, bound: float | None) -> Any:
+def features_for(features: object, world: EnvWorld, horizon: int, seed: int, bound: float | None) -> FeatureMap:
     """Choose the feature map for an environment.
 
     Args:
@@ -101,9 +106,9 @@ def features_for(features: Any, world: World, horizon: int, seed: int, bound: fl
     env, A, space = world.env, world.n_actions, world.observation_space
     if features is None:
         inner = getattr(env, "unwrapped", env)
-        own = inner.problem.features if isinstance(inner, LinearEnv | TabularEnv) else None
-        if own is not None:
-            return own if is_feature_map(own) else Table(own)
+        of_problem = inner.problem.features if isinstance(inner, LinearEnv | TabularEnv) else None
+        if of_problem is not None:
+            return cast(FeatureMap, of_problem) if is_feature_map(of_problem) else Table(cast(Array, of_problem))
         if is_discrete(space):
             return OneHot(int(space.n), A)
         raise InputError(
@@ -125,12 +130,13 @@ def features_for(features: Any, world: World, horizon: int, seed: int, bound: fl
         raise InputError(
             f"features is {shown(features)}; expected a feature map of noregret.features or a scikit-learn transformer"
         )
-    if features.n_actions != A:
-        raise InputError(f"features are for {features.n_actions} actions; expected {A}, as the environment has")
-    return features
+    feature_map = cast(FeatureMap, features)
+    if feature_map.n_actions != A:
+        raise InputError(f"features are for {feature_map.n_actions} actions; expected {A}, as the environment has")
+    return feature_map
 
 
-def named_features(text: str, env: Any, actions: Any = None) -> Any:
+def named_features(text: str, env: object, actions: ArrayLike | None = None) -> FeatureMap | str:
     """Make the features that a text names: "auto", "one-hot", "fourier:order=3" or "tiles:tiles=8,tilings=8".
 
     Args:
@@ -161,5 +167,5 @@ def named_features(text: str, env: Any, actions: Any = None) -> Any:
     low, high = getattr(space, "low", None), getattr(space, "high", None)
     if low is None or high is None or not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise InputError(f"features is {text!r} and observations are {space}; expected a Box with ends, or 'auto'")
-    made = {"fourier": Fourier, "tiles": TileCoding}[name]
-    return made(np.ravel(low), np.ravel(high), n_actions=n, **options)
+    maps: dict[str, type[Fourier] | type[TileCoding]] = {"fourier": Fourier, "tiles": TileCoding}
+    return maps[name](np.ravel(low), np.ravel(high), n_actions=n, **options)

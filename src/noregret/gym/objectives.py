@@ -9,19 +9,21 @@ mapped like all other numbers. Ranges may be None where a learner finds them fro
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, SupportsFloat, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from noregret.errors import InputError, shown
 from noregret.problems.checks import integer
-from noregret.problems.validation import Array, constraint_names, floats
+from noregret.problems.validation import Array, Mask, constraint_names, floats
 
 #: A value outside its range by at most this share of it is rounding.
 SLACK = 1e-6
+#: Rewards and costs of a step, their ranges and limits are not larger: squares of their totals can be computed and saved.
+MOST = 1e25
 
 Range = tuple[float, float]
 
@@ -53,7 +55,7 @@ class Objectives:
         threshold: ArrayLike | None = None,
         limit: ArrayLike | None = None,
         reward_range: Sequence[float] | None = (0.0, 1.0),
-        utility_range: Any = (0.0, 1.0),
+        utility_range: Sequence[float] | Sequence[Sequence[float] | None] | None = (0.0, 1.0),
         names: Sequence[str] = (),
     ) -> Objectives:
         """Check the parts and put them together; exactly one of ``threshold`` and ``limit`` is needed.
@@ -81,8 +83,11 @@ class Objectives:
         limits = np.atleast_1d(floats(word, value))
         if limits.ndim != 1 or not len(limits):
             raise InputError(f"{word} is {value!r}; expected a finite number or one for each constraint")
+        if not (np.abs(limits) <= MOST).all():
+            raise InputError(f"{word} is {shown(value)}; expected at most {MOST:g} in size")
         m = len(limits)
-        ranges = list(utility_range) if np.ndim(utility_range) == 2 else [utility_range] * m
+        several = utility_range is not None and np.asarray(utility_range).ndim == 2
+        ranges: list[object] = list(utility_range or ()) if several else [utility_range] * m
         if len(ranges) != m:
             raise InputError(f"utility_range has {len(ranges)} ranges; expected {m}")
         H, called = integer("horizon", horizon, 1), constraint_names(names, m, "cost" if costs else "utility")
@@ -92,6 +97,15 @@ class Objectives:
         if spans is not None:
             made._check_within_reach(word, spans)
         return made
+
+    def check_signs(self) -> None:
+        """Refuse a negative limit where no range says that a step can cost less than 0: no play would stay below it."""
+        low = min(self.limits)
+        if self.costs and self.utility_ranges is None and low < 0.0:
+            raise InputError(
+                f"limit is {low:g}; expected at least 0, or also utility_range=(low, high), in a shell --cost-range, where a "
+                f"step can cost less than 0"
+            )
 
     def _check_within_reach(self, word: str, ranges: tuple[Range, ...]) -> None:
         """Refuse a limit below, or a threshold above, all totals that the range allows."""
@@ -111,7 +125,7 @@ class Objectives:
         share = (np.array(self.limits) - self.horizon * low) / (high - low)
         return np.asarray(self.horizon - share if self.costs else share)
 
-    def check(self, step: int, reward: Any, values: Any) -> tuple[float, Array]:
+    def check(self, step: int, reward: object, values: ArrayLike) -> tuple[float, Array]:
         """Give a raw reward and m raw utilities or costs as numbers.
 
         Args:
@@ -122,21 +136,21 @@ class Objectives:
         Raises:
             InputError: a value is not finite, or there are not m of them.
         """
-        given, m = np.atleast_1d(np.asarray(values, dtype=np.float64)), len(self.limits)
-        if given.shape != (m,):
-            raise InputError(f"step {step}: {self.word} has shape {given.shape}; expected ({m},), one for each constraint")
+        numbers, m = np.atleast_1d(np.asarray(values, dtype=np.float64)), len(self.limits)
+        if numbers.shape != (m,):
+            raise InputError(f"step {step}: {self.word} has shape {numbers.shape}; expected ({m},), one for each constraint")
         try:
-            number = float(reward)
+            number = float(cast(SupportsFloat, reward))
         except (TypeError, ValueError):
             raise InputError(f"step {step}: reward is {shown(reward)}; expected a finite number") from None
-        if not math.isfinite(number):
-            raise InputError(f"step {step}: reward is {number:g}; expected a finite number")
-        for i, value in enumerate(given.tolist()):
+        for what, value in (("reward", number), *((f"{self.word} {i}", each) for i, each in enumerate(numbers.tolist()))):
             if not math.isfinite(value):
-                raise InputError(f"step {step}: {self.word} {i} is {value:g}; expected a finite number")
-        return number, given
+                raise InputError(f"step {step}: {what} is {value:g}; expected a finite number")
+            if abs(value) > MOST:
+                raise InputError(f"step {step}: {what} is {value:g}; expected a number of at most {MOST:g} in size")
+        return number, numbers
 
-    def to_unit(self, step: int, reward: Any, values: Any) -> Array:
+    def to_unit(self, step: int, reward: object, values: ArrayLike) -> Array:
         """Map a raw reward and m raw utilities or costs to numbers in [0,1], (1+m,).
 
         Args:
@@ -147,9 +161,9 @@ class Objectives:
         Raises:
             InputError: a value is outside its range, or there are not m of them.
         """
-        reward, given = self.check(step, reward, values)
-        out = np.empty(1 + len(given))
-        for i, (number, span) in enumerate(zip((reward, *given.tolist()), self.ranges, strict=True)):
+        earned, numbers = self.check(step, reward, values)
+        out = np.empty(1 + len(numbers))
+        for i, (number, span) in enumerate(zip((earned, *numbers.tolist()), self.ranges, strict=True)):
             assert span is not None
             low, high = span
             out[i] = (number - low) / (high - low)
@@ -184,7 +198,7 @@ class Objectives:
         except InputError:
             return None
 
-    def meets(self, totals: Array) -> Any:
+    def meets(self, totals: Array) -> Mask:
         """Tell which of the raw totals (..., m) meet their constraint."""
         return totals <= np.array(self.limits) if self.costs else totals >= np.array(self.limits)
 
@@ -198,22 +212,22 @@ class Objectives:
         """What is limited: "cost" or "utility"."""
         return "cost" if self.costs else "utility"
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """Give all fields as plain values, for JSON."""
         return asdict(self)
 
     @staticmethod
     def from_plain(data: dict[str, Any]) -> Objectives:
         """Make the objectives that :meth:`plain` described, with all checks."""
-        given = {"limit" if data["costs"] else "threshold": data["limits"], "utility_range": data["utility_ranges"]}
-        return Objectives.make(data["horizon"], reward_range=data["reward_range"], names=data["names"], **given)
+        stated = {"limit" if data["costs"] else "threshold": data["limits"], "utility_range": data["utility_ranges"]}
+        return Objectives.make(data["horizon"], reward_range=data["reward_range"], names=data["names"], **stated)
 
 
-def _range(name: str, value: Any) -> tuple[float, float]:
+def _range(name: str, value: object) -> tuple[float, float]:
     try:
-        low, high = (float(v) for v in value)
+        low, high = (float(v) for v in cast(Iterable[float], value))
     except (TypeError, ValueError):
         raise InputError(f"{name} is {value!r}; expected (low, high)") from None
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise InputError(f"{name} is {value!r}; expected finite numbers, low below high")
+    if not (-MOST <= low < high <= MOST):
+        raise InputError(f"{name} is {shown(value)}; expected finite numbers, low below high, at most {MOST:g} in size")
     return low, high

@@ -7,7 +7,9 @@ Gymnasium 1.x looks for no plugins: ``import package`` is to register its enviro
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 
 def env_id(problem: str) -> str:
@@ -47,7 +49,7 @@ class _AfterGymnasium:
 
     looking = False
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Find the spec of Gymnasium; None for all other modules, as they are not ours to find.
 
         Args:
@@ -67,7 +69,7 @@ class _AfterGymnasium:
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
-            def then_register(module: Any) -> None:
+            def then_register(module: ModuleType) -> None:
                 sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
                 execute(module)
                 register_envs(own=True)

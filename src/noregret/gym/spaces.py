@@ -1,44 +1,57 @@
 """Between an environment's spaces and what a learner sees: observations as numbers or vectors, actions as 0..A-1.
 
-Observations of a Discrete space are numbers 0..n-1 for the learner; a Box is a vector; all others (Dict, Tuple, MultiDiscrete,
-MultiBinary, ...) are flattened by Gymnasium. Actions are numbered: those of MultiDiscrete and MultiBinary are all combinations,
-the last entry counting fastest; those of a Box are a grid of so many points in each dimension, or a list that the user gives.
+An observation of a Discrete space is one of the numbers 0..n-1 for the learner. Any other observation is a vector: the entries
+of Box, MultiDiscrete and MultiBinary, one number for each Discrete part, and the parts of Dict and Tuple one after the other in
+the order of the space. Numbers keep their order: 10 lies between 9 and 11.
+
+Actions are numbered: those of MultiDiscrete and MultiBinary are all combinations, the last entry counting fastest; those of a
+Box are a grid of so many points in each dimension, or a list that the user gives.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from noregret._system.arrays import LARGEST
 from noregret.errors import InputError, shown
 from noregret.features.base import show
 from noregret.problems.checks import integer
 from noregret.problems.validation import floats
 
+if TYPE_CHECKING:
+    from gymnasium import Space, spaces
+
 #: More combinations or points of a grid than this are refused: every action is to be tried, and tried often.
 MOST_ACTIONS = 1000
+#: Observations of more numbers than this are refused: an image of 25 x 25 cells with three numbers each is below.
+MOST_NUMBERS = 2000
 
 Mask = NDArray[np.bool_]
+#: A vector of numbers, or a number 0..n-1.
+Observation = NDArray[np.float64] | NDArray[np.int64]
+#: An action as the environment takes it.
+Action = int | NDArray[np.generic]
 
 
-def is_vector(env: Any) -> bool:
+def is_vector(env: object) -> bool:
     """Tell whether an environment is several side by side, as in gymnasium.vector."""
     return hasattr(env, "num_envs") and hasattr(env, "single_action_space")
 
 
-def spaces_of(env: Any) -> tuple[Any, Any]:
+def spaces_of(env: object) -> tuple[Space[object], Space[object]]:
     """Give the spaces of observations and actions, of one environment where several are side by side."""
-    if is_vector(env):
-        return env.single_observation_space, env.single_action_space
-    return env.observation_space, env.action_space
+    which = "single_" if is_vector(env) else ""
+    return getattr(env, f"{which}observation_space"), getattr(env, f"{which}action_space")
 
 
-def is_discrete(space: Any) -> bool:
+def is_discrete(space: object) -> TypeGuard[spaces.Discrete]:
     """Tell whether a space is Discrete: n values from a start on (MultiBinary has an n and no start)."""
     return hasattr(space, "n") and hasattr(space, "start")
 
@@ -46,7 +59,7 @@ def is_discrete(space: Any) -> bool:
 # --- observations -----------------------------------------------------------------------------------------------------
 
 
-def plain(observation: Any, first: int) -> NDArray[Any]:
+def plain(observation: object, first: int) -> NDArray[np.generic]:
     """Turn an observation into an array of numbers; from a single number ``first`` is subtracted."""
     if isinstance(observation, dict | tuple):
         raise InputError(
@@ -57,36 +70,100 @@ def plain(observation: Any, first: int) -> NDArray[Any]:
     return np.asarray(x - first) if first and x.ndim == 0 else x
 
 
+class Part(NamedTuple):
+    """A part of observations that is an array or a number: where it stands in Dicts and Tuples, and how many numbers it has."""
+
+    keys: tuple[str | int, ...]
+    size: int
+
+    @property
+    def name(self) -> str:
+        """The part as code writes it, such as observation['image']."""
+        return "observation" + "".join(f"[{key!r}]" for key in self.keys)
+
+    def numbers(self, step: int, observation: object) -> NDArray[np.float64]:
+        """The numbers of this part, in one row.
+
+        Raises:
+            InputError: the observation has no such part, or the part has other entries.
+        """
+        part = observation
+        for key in self.keys:
+            if isinstance(part, Mapping) and key in part:
+                part = part[key]
+            elif isinstance(part, tuple | list) and isinstance(key, int) and key < len(part):
+                part = part[key]
+            else:
+                raise InputError(f"step {step}: observation is {shown(observation)}; expected an entry {self.name}")
+        try:
+            numbers = np.array(part, dtype=np.float64).ravel()  # a copy, as above
+        except (TypeError, ValueError):
+            hint = ", or env= for Agent.load" if isinstance(part, dict | tuple) and not self.keys else ""
+            raise InputError(f"step {step}: {self.name} is {shown(part)}; expected {self.size} numbers{hint}") from None
+        if len(numbers) != self.size:
+            raise InputError(f"step {step}: {self.name} has {len(numbers)} numbers; expected {self.size}")
+        return numbers
+
+
+def parts_of(space: Space[object], keys: tuple[str | int, ...] = ()) -> Iterator[Part]:
+    """Give all parts of the observations of a space, in its order.
+
+    Raises:
+        InputError: one of them is not of a fixed number of numbers; the message says which and what to do.
+    """
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        entries = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
+        for key, inner in entries:
+            yield from parts_of(inner, (*keys, key))
+    elif isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+        yield Part(keys, math.prod(space.shape))
+    elif is_discrete(space):
+        yield Part(keys, 1)
+    else:
+        part, kind = Part(keys, 0), type(space).__name__
+        advice = "gymnasium.wrappers.TransformObservation, which makes numbers of it"
+        if keys and isinstance(keys[0], str):
+            advice = f"gymnasium.wrappers.FilterObservation with the other entries, without {keys[0]!r}, or {advice}"
+        raise InputError(
+            f"observation space: {part.name} is a {kind}; expected Box, Discrete, MultiDiscrete, MultiBinary, or a Dict or "
+            f"Tuple of these: wrap the env in {advice}"
+        )
+
+
 @dataclass(frozen=True)
 class Observations:
     """What a learner without features of its own sees: one of ``n_states`` numbers, or a vector of ``dimension`` numbers.
 
-    ``space`` flattens what is neither a number nor an array; it is None for an agent from a file without its environment.
+    ``parts`` are those of Dict and Tuple, whose numbers are put one after the other. There are none for arrays, nor for an
+    agent from a file without its environment.
     """
 
     n_states: int
     dimension: int
     first: int = 0
-    space: Any = None
+    parts: tuple[Part, ...] = ()
 
     @staticmethod
-    def of(space: Any) -> Observations:
+    def of(space: Space[object]) -> Observations:
         """Read them from a space of Gymnasium.
 
         Raises:
-            InputError: Gymnasium cannot flatten the space to a vector of fixed length.
+            InputError: the space has a part that is not of a fixed number of numbers, no number at all, or too many.
         """
         if is_discrete(space):
             return Observations(int(space.n), 0, int(space.start))
-        from gymnasium import spaces
+        parts = tuple(parts_of(space))
+        dimension = sum(part.size for part in parts)
+        if not 1 <= dimension <= MOST_NUMBERS:
+            raise InputError(
+                f"observation space is {shown(space)}, {dimension:,} numbers; expected 1 to {MOST_NUMBERS:,}: wrap the env in "
+                f"gymnasium.wrappers.TransformObservation, which shows what matters, or an image in ResizeObservation"
+            )
+        return Observations(0, dimension, 0, parts if parts[0].keys else ())
 
-        if isinstance(space, spaces.Box):
-            return Observations(0, max(1, math.prod(space.shape)))
-        if not space.is_np_flattenable:
-            raise InputError(f"observation space is {shown(space)}; expected one that Gymnasium can flatten to a vector")
-        return Observations(0, int(spaces.flatdim(space)), 0, space)
-
-    def __call__(self, step: int, observation: Any) -> NDArray[Any]:
+    def __call__(self, step: int, observation: object) -> Observation:
         """Make the number 0..n-1 or the finite vector of an observation.
 
         Raises:
@@ -98,22 +175,11 @@ class Observations:
                 last = self.first + self.n_states - 1
                 raise InputError(f"step {step}: observation is {shown(observation)}; expected {self.first}..{last}")
             return np.asarray(int(x.item()) - self.first)
-        if self.space is not None:
-            from gymnasium.spaces import flatten
-
-            observation = flatten(self.space, observation)
-        try:
-            vector = np.array(observation, dtype=np.float64).ravel()  # a copy, as above
-        except (TypeError, ValueError):
-            hint = ", or env= for Agent.load" if isinstance(observation, dict | tuple) else ""
-            raise InputError(
-                f"step {step}: observation is {shown(observation)}; expected {self.dimension} numbers{hint}"
-            ) from None
-        if len(vector) != self.dimension:
-            raise InputError(f"step {step}: observation has {len(vector)} numbers; expected {self.dimension}")
-        if not np.isfinite(vector).all():
-            i = int(np.argmin(np.isfinite(vector)))
-            raise InputError(f"step {step}: observation[{i}] is {vector[i]:g}; expected a finite number")
+        parts = self.parts or (Part((), self.dimension),)
+        vector = np.concatenate([part.numbers(step, observation) for part in parts])
+        if not (np.abs(vector) <= LARGEST).all():
+            i = int(np.argmin(np.abs(vector) <= LARGEST))
+            raise InputError(f"step {step}: observation[{i}] is {vector[i]:g}; expected a finite number, at most {LARGEST:g}")
         return vector
 
 
@@ -130,11 +196,11 @@ class Actions:
 
     n: int
     first: int = 0
-    table: NDArray[Any] | None = None
+    table: NDArray[np.generic] | None = None
     parts: tuple[int, ...] = ()
 
     @staticmethod
-    def of(space: Any, wanted: Any = None) -> Actions:
+    def of(space: Space[object], wanted: ArrayLike | None = None) -> Actions:
         """Number the actions of a space of Gymnasium.
 
         Args:
@@ -161,7 +227,7 @@ class Actions:
         raise InputError(f"action space is {shown(space)}; expected Discrete, MultiDiscrete, MultiBinary or Box actions")
 
     @staticmethod
-    def _boxed(space: Any, wanted: Any) -> Actions:
+    def _boxed(space: spaces.Box, wanted: ArrayLike | None) -> Actions:
         if wanted is None:
             raise InputError(
                 f"action space is {space} and actions is None; expected actions=5 for a grid of 5 points in each dimension, or "
@@ -191,11 +257,11 @@ class Actions:
                 raise InputError(f"actions[{i}] is {row.tolist()}; expected an action of {space}")
         return Actions(len(rows), 0, rows)
 
-    def to_env(self, action: int) -> Any:
+    def to_env(self, action: int) -> Action:
         """Give an action as the environment takes it."""
         return action + self.first if self.table is None else self.table[action].copy()
 
-    def number(self, action: Any, step: int) -> int:
+    def number(self, action: object, step: int) -> int:
         """Give the number 0..n-1 of an action of the environment.
 
         Raises:
@@ -204,15 +270,15 @@ class Actions:
         taken = np.asarray(action)
         if self.table is None:
             fits = taken.size == 1 and taken.dtype.kind in "iu" and 0 <= int(taken.item()) - self.first < self.n
-            found = [int(taken.item()) - self.first] if fits else []
+            numbers = [int(taken.item()) - self.first] if fits else []
         else:
             same = taken.shape == self.table.shape[1:] and taken.dtype.kind in "biuf"
-            found = np.flatnonzero((self.table == taken).reshape(self.n, -1).all(axis=1)).tolist() if same else []
-        if not found:
+            numbers = np.flatnonzero((self.table == taken).reshape(self.n, -1).all(axis=1)).tolist() if same else []
+        if not numbers:
             raise InputError(f"step {step}: action is {shown(action)}; expected one of the {self.n} actions of the agent")
-        return int(found[0])
+        return int(numbers[0])
 
-    def mask(self, given: Any, step: int) -> Mask | None:
+    def mask(self, mask: object, step: int) -> Mask | None:
         """Read an action mask: which of the actions can be taken; None for all.
 
         For MultiDiscrete actions it may also be one mask for each entry, in a tuple or one after the other.
@@ -220,15 +286,15 @@ class Actions:
         Raises:
             InputError: the mask has another shape, or other entries than truth values.
         """
-        if given is None:
+        if mask is None:
             return None
-        parts = [np.ravel(part) for part in given] if isinstance(given, tuple | list) and self.parts else None
+        parts = [np.ravel(part) for part in mask] if isinstance(mask, tuple | list) and self.parts else None
         try:
-            flat = np.asarray(given if parts is None else np.concatenate(parts)).ravel()
+            flat = np.asarray(mask if parts is None else np.concatenate(parts)).ravel()
             if not ((flat == 0) | (flat == 1)).all():
                 raise ValueError
         except (TypeError, ValueError):
-            raise InputError(f"step {step}: action mask is {shown(given)}; expected zeros and ones") from None
+            raise InputError(f"step {step}: action mask is {shown(mask)}; expected zeros and ones") from None
         if self.parts and len(flat) == sum(self.parts):
             each = np.split(flat.astype(bool), np.cumsum(self.parts)[:-1])
             flat = np.array([all(chosen) for chosen in itertools.product(*each)])
@@ -243,7 +309,7 @@ def check_mask(mask: Mask | None, step: int) -> None:
         raise InputError(f"step {step}: the action mask allows no action; expected at least one")
 
 
-def _few(n: int, space: Any) -> int:
+def _few(n: int, space: Space[object]) -> int:
     if n > MOST_ACTIONS:
         raise InputError(f"action space {shown(space)} has {n:,} actions; expected at most {MOST_ACTIONS:,}")
     return n

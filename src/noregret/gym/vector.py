@@ -6,22 +6,56 @@ over goes on by itself until then, as its mode of autoreset has it, and nobody l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
+
+from numpy.typing import NDArray
+
+from noregret.problems.base import Array
+
+if TYPE_CHECKING:
+    from gymnasium import Space
+
+
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from noregret.errors import InputError
 from noregret.gym.objectives import Objectives
 from noregret.gym.spaces import Mask, check_mask
-from noregret.gym.world import Outcome, World, mask_method
+from noregret.gym.world import EnvWorld, StepOutcome, Stepped, WorldOptions, mask_method
 
 
-class VectorWorld(World):
-    """Several environments side by side; the arguments are those of :class:`~noregret.gym.World`."""
+class VectorEnvironment(Protocol):
+    """What is asked of several environments side by side."""
 
-    def __init__(self, env: Any, objectives: Objectives, **options: Any) -> None:
+    num_envs: int
+    metadata: dict[str, Any]
+    single_observation_space: Space[object]
+
+    def reset(
+        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[object, dict[str, Any]]:
+        """Start an episode in each."""
+
+    def step(self, action: Any, /) -> tuple[object, Array, Mask, Mask, dict[str, Any]]:
+        """Take an action in each."""
+
+    def close(self) -> object:
+        """End what the environments hold."""
+
+    def call(self, name: str) -> Sequence[object]:
+        """Call a method of each."""
+
+
+class VectorWorld(EnvWorld):
+    """Several environments side by side; the arguments are those of :class:`~noregret.gym.EnvWorld`."""
+
+    env: VectorEnvironment
+
+    def __init__(self, env: VectorEnvironment, objectives: Objectives, **options: Unpack[WorldOptions]) -> None:
         super().__init__(env, objectives, **options)
         self.size = int(env.num_envs)
         mode = str(getattr(env.metadata.get("autoreset_mode"), "name", env.metadata.get("autoreset_mode") or "NEXT_STEP"))
@@ -30,18 +64,18 @@ class VectorWorld(World):
             raise InputError(f"env has the autoreset mode {mode!r}; expected NextStep, SameStep or Disabled")
         with one_of(env) as single:
             self._single, self._asks = single is not None, single is not None and mask_method(single) is not None
-        self._xs: list[Any] = [None] * self.size
+        self._xs: list[object] = [None] * self.size
         self._idle: list[Mask | None] = [None] * self.size
 
-    def start(self, seed: int) -> tuple[Any, Mask | None]:
+    def start(self, seed: int) -> tuple[NDArray[np.generic], Mask | None]:
         """One environment alone is not to be had."""
         raise InputError("env is several environments side by side; expected a single one here")
 
-    def start_all(self, seeds: Sequence[int]) -> list[tuple[Any, Mask | None]]:
+    def start_all(self, seeds: Sequence[int]) -> list[tuple[NDArray[np.generic], Mask | None]]:
         """Start an episode in the first environments, one for each seed; the others start too, and nobody looks."""
         seeds = [int(seed) for seed in seeds]
-        given = seeds + [(seeds[-1] + 1 + i) & 0x7FFFFFFF for i in range(self.size - len(seeds))]
-        observations, infos = self.env.reset(seed=given if self._single else seeds[0])  # one made as a whole takes one seed
+        all_seeds = seeds + [(seeds[-1] + 1 + i) & 0x7FFFFFFF for i in range(self.size - len(seeds))]
+        observations, infos = self.env.reset(seed=all_seeds if self._single else seeds[0])  # one made as a whole takes one seed
         self._xs = _parts(self.env.single_observation_space, observations, self.size)
         shown = self._all_masks()
         self._idle = [self._mask(0, _info(infos, i), shown[i]) for i in range(self.size)]
@@ -49,20 +83,20 @@ class VectorWorld(World):
             check_mask(mask, 0)
         return [(self.see(0, self._xs[i]), self._idle[i]) for i in range(len(seeds))]
 
-    def step_all(self, h: int, actions: Sequence[int | None]) -> list[Outcome | None]:
+    def step_all(self, h: int, actions: Sequence[int | None]) -> list[StepOutcome | None]:
         """Take an action in each episode that goes on; an environment whose episode is over takes any that it allows."""
         chosen = [self._any(i) if a is None else a for i, a in enumerate([*actions, *[None] * (self.size - len(actions))])]
         taken = [self.actions.to_env(a) for a in chosen]
         observations, rewards, ends, cuts, infos = self.env.step(np.stack(taken))
         after = _parts(self.env.single_observation_space, observations, self.size)
-        shown, out = self._all_masks(), list[Outcome | None]()
+        shown, out = self._all_masks(), list[StepOutcome | None]()
         for i in range(self.size):
             info, y = _info(infos, i), after[i]
             if self._mode == "SAME_STEP" and (ends[i] or cuts[i]):  # y and info are those of the next episode
                 y, info = infos["final_obs"][i], _info(infos.get("final_info", {}), i)
             goes_on = i < len(actions) and actions[i] is not None
             if goes_on:
-                results = (y, rewards[i], ends[i], cuts[i], info)
+                results = Stepped(y, rewards[i], ends[i], cuts[i], info)
                 out.append(self._read(h, taken[i], results, self._xs[i], shown[i]))
             elif i < len(actions):
                 out.append(None)
@@ -80,7 +114,7 @@ class VectorWorld(World):
         mask = self._idle[i]
         return 0 if mask is None else int(mask.argmax())
 
-    def _all_masks(self) -> list[Callable[[], Any] | None]:
+    def _all_masks(self) -> list[Callable[[], object] | None]:
         """What each environment says of its actions when it is asked, as functions."""
         if not self._asks or not self.masked:
             return [None] * self.size
@@ -89,7 +123,7 @@ class VectorWorld(World):
 
 
 @contextmanager
-def one_of(env: Any) -> Iterator[Any]:
+def one_of(env: object) -> Iterator[object]:
     """Lend one of the environments of a vector, to look at; None where the vector is not made of environments.
 
     Those of other processes cannot be looked at, and a question that one of them cannot answer ends it: another one is made.
@@ -107,7 +141,7 @@ def one_of(env: Any) -> Iterator[Any]:
         yield None
 
 
-def _parts(space: Any, batch: Any, n: int) -> list[Any]:
+def _parts(space: Space[object], batch: object, n: int) -> list[object]:
     """The observations of n environments, one by one."""
     if isinstance(batch, np.ndarray):
         return list(batch)
@@ -116,12 +150,12 @@ def _parts(space: Any, batch: Any, n: int) -> list[Any]:
     return list(iterate(batch_space(space, n), batch))
 
 
-def _info(infos: Any, i: int) -> dict[str, Any]:
+def _info(infos: Mapping[str, Any], i: int) -> dict[str, object]:
     """What ``infos`` says of environment i: entries whose mask ``_name`` is set there, and dictionaries of such entries."""
-    found = {}
+    entries = {}
     for name, value in infos.items():
         there = infos.get(f"_{name}")
         if there is None or not np.asarray(there)[i]:
             continue
-        found[name] = _info(value, i) if isinstance(value, dict) else value[i]
-    return found
+        entries[name] = _info(value, i) if isinstance(value, dict) else value[i]
+    return entries

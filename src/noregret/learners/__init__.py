@@ -1,30 +1,25 @@
-"""Learners: one algorithm, one file. A learner sees a problem's spec and the episodes it plays, nothing else.
+"""Learners: one algorithm, one file, in the folder of its family. A learner sees a problem's spec and the episodes it plays.
 
-Every file of this folder is imported here, so that a learner is registered by being in a file of its own.
+Every file of this folder and of its families is imported here, so that a learner is registered by being in a file of its own.
 """
 
 import pkgutil
 from importlib import import_module
 
-from noregret.learners.base import Learner, Plan
-from noregret.learners.registry import get, make, meaning, names, register, shared_by
-from noregret.learners.reservoir import PolicyReservoir
-from noregret.learners.vectors import ContinuousLearner, ContinuousPlan
+from noregret.learners.base import EpisodePlan, Learner
+from noregret.learners.lsvi.vectors import ContinuousLearner, ContinuousPlan
+from noregret.learners.registry import get, make, names, register
 
-for _module in pkgutil.iter_modules(__path__):
-    if not _module.ispkg:
-        import_module(f"{__name__}.{_module.name}")
+for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)
 
 __all__ = [
     "ContinuousLearner",
     "ContinuousPlan",
+    "EpisodePlan",
     "Learner",
-    "Plan",
-    "PolicyReservoir",
     "get",
     "make",
-    "meaning",
     "names",
     "register",
-    "shared_by",
 ]

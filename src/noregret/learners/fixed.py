@@ -6,11 +6,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from noregret.errors import unknown_name
-from noregret.kernels.dispatch import register as register_kernels
-from noregret.learners.base import Asked, Learner
+from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.types import Array, Integers
+from noregret.learners.base import Learner
+from noregret.learners.presets import Constants, Resolved
 from noregret.learners.registry import register
-from noregret.problems.base import Array
 
 
 class FixedState(NamedTuple):
@@ -20,11 +20,11 @@ class FixedState(NamedTuple):
     Y: Array  # (m,)
 
 
-def plan(state: Any) -> None:
+def plan(state: FixedState) -> None:
     """The policy stands."""
 
 
-def update(state: Any, states: Any, actions: Any, observed: Any) -> None:
+def update(state: FixedState, states: Integers, actions: Integers, observed: Array) -> None:
     """Nothing is learned.
 
     Args:
@@ -40,19 +40,18 @@ class FixedPolicy(Learner):
 
     name = "fixed"
     promise = None
-    parameters: ClassVar[tuple[str, ...]] = ("policy", "called")
+    table = Constants()
+    things: ClassVar[tuple[str, ...]] = ("policy", "called")
 
-    def _begin(self, asked: Asked) -> FixedState:
-        for key in asked.params:
-            if key not in self.parameters:
-                raise unknown_name(f"parameter of {self.name}", key, self.parameters)
+    def begin(self, c: Resolved) -> FixedState:
+        """The policy, which has no preset."""
+        return self.playing(self.handed.get("policy"))
+
+    def playing(self, policy: Any) -> FixedState:
+        """The state of a policy (H,S,A), under the name that was given; it has no preset."""
         self.preset = "-"
-        self.name = asked.params.get("called", self.name)  # type: ignore[misc]
-        policy = np.array(self._policy(asked), dtype=np.float64, order="C")
-        return FixedState(policy=policy, Y=np.zeros(self.spec.n_constraints))
-
-    def _policy(self, asked: Asked) -> Any:
-        return asked.params["policy"]
+        self.name = self.handed.get("called") or self.name  # type: ignore[misc]
+        return FixedState(policy=np.array(policy, dtype=np.float64, order="C"), Y=np.zeros(self.spec.n_constraints))
 
 
 @register
@@ -61,11 +60,12 @@ class Uniform(FixedPolicy):
 
     name = "uniform"
     summary = "plays every available action with the same probability; a floor for comparison"
-    parameters = ()
+    things = ()
 
-    def _policy(self, asked: Asked) -> Array:
-        available: Array = self.spec.available / self.spec.available.sum(axis=2, keepdims=True)
-        return available
+    def begin(self, c: Resolved) -> FixedState:
+        """The uniform policy."""
+        available = self.spec.available
+        return self.playing(available / available.sum(axis=2, keepdims=True))
 
 
 register_kernels(FixedState, plan, update)

@@ -7,7 +7,7 @@ registers some, under the entry-point group ``noregret.learners``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,18 +15,19 @@ import numpy as np
 from noregret._system.checks import integer
 from noregret._system.plugins import load_group
 from noregret.errors import InputError, unknown_name
-from noregret.kernels.guests import is_guest
-from noregret.learners import sources
-from noregret.learners.base import Learner
+from noregret.kernels.compiler.guests import is_guest
+from noregret.learners.base import GivenFeatures, Learner
+from noregret.learners.guests import guest_made
 from noregret.problems.base import Spec
 from noregret.problems.continuous import ContinuousSpec
 from noregret.problems.kinds import is_finite
 
+#: Letters that stand for sizes of a problem in every learner; they are not to be set.
+SIZES = {"K", "H", "S", "A", "d", "m"}
 #: More episodes than these are a mistake; what kernels count stays exact far beyond.
 MOST_EPISODES = 1_000_000_000_000
 
 _learners: dict[str, type[Learner]] = {}
-_files: dict[type[Learner], dict[str, str]] = {}  # of learners from elsewhere, as they were when they were registered
 
 
 def register(learner: type[Learner]) -> type[Learner]:
@@ -37,8 +38,6 @@ def register(learner: type[Learner]) -> type[Learner]:
     if (other.__module__, other.__qualname__) != (learner.__module__, learner.__qualname__):
         raise InputError(f"learner name {learner.name!r} is taken by {other.__module__}.{other.__qualname__}")
     _learners[learner.name] = learner
-    if is_guest(learner.__module__):
-        _files[learner] = sources.read(learner)
     return learner
 
 
@@ -62,27 +61,24 @@ def get(name: str) -> type[Learner]:
     return _learners[name]
 
 
-def meaning(name: str, preset: str, params: Mapping[str, Any]) -> int:
-    """:meth:`~noregret.learners.base.Learner.meaning` of a learner by name; 1 for policies that the runner makes.
+def abilities(name: str) -> list[str]:
+    """What a learner takes beyond a table with one constraint, and what it needs, in words.
 
-    Args:
-        name: of the learner or policy.
-        preset: where the constants come from.
-        params: the parameters that the user gave.
+    >>> abilities("opdop"), abilities("crpo")
+    ([], ['several constraints', 'needs a simulator'])
     """
-    return _learners[name].meaning(preset, params) if name in _learners else 1
+    cls = get(name)
+    able = {"several constraints": cls.several, "features": not cls.tables_only, "vectors": cls.vectors is not None}
+    needs = {"simulator": "a simulator", "safe_policy": "a safe policy", "reward": "the rewards", "utilities": "the utilities"}
+    wanted = [f"needs {needs.get(each, each)}" for each in cls.told]
+    return [*(word for word, true in able.items() if true), *wanted, *(["needs a limit on every step"] if cls.stepwise else [])]
 
 
-def shared_by(name: str, preset: str, params: Mapping[str, Any], declared: str) -> str:
-    """What the steps of a learner learn together: "nothing", "transitions" or "all".
-
-    Args:
-        name: of the learner or policy.
-        preset: where the constants come from.
-        params: the parameters that the user gave.
-        declared: what the problem says does not change with the step.
-    """
-    return _learners[name].shared(preset, params, declared)[0] if name in _learners else "nothing"
+def fitting(ability: str) -> str:
+    """Some learners with an ability that need nothing that a problem does not have, for a refusal; the surest sources first."""
+    found = ((name, abilities(name)) for name in sorted(names(), key=lambda name: get(name).source != "paper"))
+    fit = [name for name, able in found if ability in able and not any(each.startswith("needs") for each in able)]
+    return f"{', '.join(fit[:3])} ('noregret list learners' shows all)"
 
 
 def get_for(name: str, spec: Any) -> type[Learner]:
@@ -95,17 +91,28 @@ def get_for(name: str, spec: Any) -> type[Learner]:
     return fit[name]
 
 
-def source_hash(name: str) -> str | None:
-    """A hash of the source of a learner from elsewhere, for the keys of its runs; None for our own, and for fixed policies.
+def class_for(name: str, spec: Spec | ContinuousSpec, *, episodes: int, preset: str, slater_gap: float | None) -> type[Learner]:
+    """The class of a learner that works on a spec, once what every learner is given is what it should be.
 
-    Files are read when a learner is registered: an edit after that is not in use, and does not count, until the next process.
+    Args:
+        name: one of :func:`names`.
+        spec: what the learner may know of the problem.
+        episodes: K.
+        preset: one of the learner's.
+        slater_gap: what is known of γ, or None.
+
+    Raises:
+        InputError: no such learner works on the spec, or one of the others cannot be used.
     """
-    if name not in _learners:
-        _announced()
-    learner = _learners.get(name)
-    if learner is None or learner not in _files:
-        return None
-    return sources.combine(learner, _files[learner])
+    cls = get_for(name, spec)
+    checked_episodes(episodes)
+    if preset not in cls.presets:
+        raise unknown_name(f"preset of {name}", preset, cls.presets)
+    if isinstance(slater_gap, str):
+        raise InputError(f"slater_gap is {slater_gap!r}; a learner alone has no oracle: pass a number (run() takes 'oracle')")
+    if slater_gap is not None and not (isinstance(slater_gap, int | float | np.number) and 0 < slater_gap <= spec.horizon):
+        raise InputError(f"slater_gap is {slater_gap}; expected a positive number, at most the horizon {spec.horizon}, or None")
+    return cls
 
 
 def make(
@@ -114,7 +121,7 @@ def make(
     *,
     episodes: int,
     preset: str = "practical",
-    features: Any = None,
+    features: GivenFeatures = None,
     slater_gap: float | None = None,
     **params: Any,
 ) -> Learner:
@@ -129,22 +136,29 @@ def make(
         slater_gap: what is known of γ, or None.
         params: constants that override the preset's.
     """
-    cls = get_for(name, spec)
-    check_episodes(episodes)
-    if preset not in cls.presets:
-        raise unknown_name(f"preset of {name}", preset, cls.presets)
-    if isinstance(slater_gap, str):
-        raise InputError(f"slater_gap is {slater_gap!r}; a learner alone has no oracle: pass a number (run() takes 'oracle')")
-    if slater_gap is not None and not (isinstance(slater_gap, int | float | np.number) and 0 < slater_gap < np.inf):
-        raise InputError(f"slater_gap is {slater_gap}; expected a positive number or None")
-    signature = inspect.signature(cls)
-    if all(each.kind is not each.VAR_KEYWORD for each in signature.parameters.values()):
-        for key in params.keys() - signature.parameters.keys():
+    cls = class_for(name, spec, episodes=episodes, preset=preset, slater_gap=slater_gap)
+    for key in params.keys() & SIZES:
+        if key not in cls.parameters:
             raise unknown_name(f"parameter of {name}", key, cls.parameters)
-    factory: Callable[..., Learner] = cls
-    return factory(spec, episodes=int(episodes), preset=preset, features=features, slater_gap=slater_gap, **params)
+    given = {"episodes": int(episodes), "preset": preset, "features": features, "slater_gap": slater_gap, **params}
+    return guest_made(name, cls, spec, given) if is_guest(cls.__module__) else cls(spec, **given)
 
 
-def check_episodes(episodes: Any) -> None:
-    """Refuse a K that is not a positive whole number."""
-    integer("episodes", episodes, 1, MOST_EPISODES)
+def check_imported(name: str) -> None:
+    """Refuse a learner whose module is still being imported: the threads and processes that play runs would wait for it.
+
+    Raises:
+        InputError: the module, which plays runs, is not imported yet.
+    """
+    cls = _learners.get(name)
+    module = sys.modules.get(cls.__module__) if cls is not None else None
+    if module is not None and getattr(getattr(module, "__spec__", None), "_initializing", False):
+        raise InputError(
+            f"learner {name!r} is to play while its module {module.__name__!r} is being imported; expected runs to begin after "
+            f"that: put what the file runs under if __name__ == '__main__':"
+        )
+
+
+def checked_episodes(episodes: object) -> int:
+    """K as an integer; refused where it is no positive whole number."""
+    return integer("episodes", episodes, 1, MOST_EPISODES)

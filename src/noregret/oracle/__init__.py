@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from collections.abc import Callable
+from typing import overload
 
 from numpy.typing import ArrayLike
 
@@ -21,7 +22,7 @@ from noregret.problems.kinds import of_kind
 from noregret.problems.linear_continuous import LinearCMDP
 
 #: The oracle of each kind of problem.
-ORACLES: dict[type, Any] = {TabularCMDP: TableOracle, LinearCMDP: GridOracle}
+ORACLES: dict[type, Callable[..., TableOracle | GridOracle]] = {TabularCMDP: TableOracle, LinearCMDP: GridOracle}
 
 __all__ = [
     "Descent",
@@ -48,12 +49,12 @@ __all__ = [
 def of(problem: TabularCMDP) -> TableOracle: ...
 @overload
 def of(problem: LinearCMDP, *, cells: int | None = None) -> GridOracle: ...
-def of(problem: TabularCMDP | LinearCMDP, **options: Any) -> Oracle[Any]:
+def of(problem: TabularCMDP | LinearCMDP, *, cells: int | None = None) -> TableOracle | GridOracle:
     """Choose the oracle that knows the truth about a problem.
 
     Args:
         problem: the world.
-        options: for states in R^D, ``cells``: how many cells of the grid lie along each axis.
+        cells: for states in R^D: how many cells of the grid lie along each axis.
 
     Returns:
         An oracle with ``solve``, ``evaluate`` and ``starts``.
@@ -61,18 +62,25 @@ def of(problem: TabularCMDP | LinearCMDP, **options: Any) -> Oracle[Any]:
     Raises:
         InputError: ``problem`` is of no known kind.
     """
-    found: Oracle[Any] = of_kind(problem, ORACLES)(problem, **options)
-    return found
+    make = of_kind(problem, ORACLES)
+    return make(problem) if cells is None else make(problem, cells=cells)
 
 
 @overload
 def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0) -> TableOptimum: ...
 @overload
-def solve(problem: TabularCMDP, tighten: float | ArrayLike = 0.0, *, method: str, **options: Any) -> Descent: ...
+def solve(
+    problem: TabularCMDP, tighten: float | ArrayLike = 0.0, *, method: str, iterations: int | None = None, **constants: float
+) -> Descent: ...
 @overload
 def solve(problem: LinearCMDP, tighten: float | ArrayLike = 0.0) -> LinearOptimum: ...
 def solve(
-    problem: TabularCMDP | LinearCMDP, tighten: float | ArrayLike = 0.0, *, method: str = "lp", **options: Any
+    problem: TabularCMDP | LinearCMDP,
+    tighten: float | ArrayLike = 0.0,
+    *,
+    method: str = "lp",
+    iterations: int | None = None,
+    **constants: float,
 ) -> Optimum:
     """Find the best policy under the constraints, its value, an optimal dual and the Slater gap.
 
@@ -81,7 +89,8 @@ def solve(
         tighten: how much is added to the thresholds b: ζ ≥ 0, one number or one per constraint.
         method: "lp", exactly; or by exact gradients "npg-pd", "crpo" or "cspda", for problems with finitely many states
             (:mod:`noregret.oracle.gradients`).
-        options: of a method by gradients: ``iterations``, and its constants, such as ``alpha``.
+        iterations: how many steps a method by gradients takes; 10 000 unless given.
+        constants: of a method by gradients, such as ``alpha``.
 
     Returns:
         The :class:`Optimum`, always finite. Its ``slater_gap`` belongs to the original b. The Slater gap of the tightened
@@ -100,13 +109,13 @@ def solve(
     <TableOptimum: value 9.05882, dual [0.235294], Slater gap 0.499791>
     """
     if method == "lp":
-        for name in options:
+        for name in (*constants, *([] if iterations is None else ["iterations"])):
             raise InputError(f"{name} is given; method 'lp' has no options: leave it out")
         return of(problem).solve(tighten)
-    return descend(problem, tighten, method=method, **options)
+    return descend(problem, tighten, method=method, iterations=iterations, **constants)
 
 
-def evaluate(problem: TabularCMDP | LinearCMDP, policy: Any) -> tuple[float, Array]:
+def evaluate(problem: TabularCMDP | LinearCMDP, policy: object) -> tuple[float, Array]:
     """Compute the exact values of a policy from the start.
 
     Args:

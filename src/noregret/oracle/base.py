@@ -6,8 +6,9 @@ An oracle is made for one problem. It knows the truth about it, so learners may 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,9 @@ from numpy.typing import ArrayLike
 from noregret.errors import InfeasibleError, InputError, OracleError
 from noregret.oracle.columns import Mixture, Pool, Pricing
 from noregret.problems.validation import Array, floats, read_only
+
+if TYPE_CHECKING:
+    from noregret.oracle.starts import Starts
 
 #: How closely primal, dual and evaluation must agree; relative to the sum of the duals where that exceeds 1.
 AGREEMENT = 1e-8
@@ -79,17 +83,16 @@ class Solver(Protocol):
 class Oracle(Pricing, Generic[S]):
     """The truth about ``problem``. Each kind of problem says how its policies are priced, mixed and evaluated."""
 
+    #: The class of this kind's solutions.
+    solution: Callable[..., S]
+
     @abstractmethod
-    def evaluate(self, policy: Any) -> tuple[float, Array]:
+    def evaluate(self, policy: object) -> tuple[float, Array]:
         """Compute the exact V_r and V_g (m,) of a policy from the start."""
 
     @abstractmethod
-    def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[Any, ...]]:
+    def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[object, ...]]:
         """Compute V_r and V_g (m,) of a mixture, and the further fields of this kind's solution."""
-
-    @abstractmethod
-    def solution(self, *fields: Any) -> S:
-        """Make a solution of this kind from its fields."""
 
     @abstractmethod
     def why_infeasible(self, pool: Pool, zeta: Array, gap: float, room: float) -> str:
@@ -113,10 +116,11 @@ class Oracle(Pricing, Generic[S]):
     def look(self, pool: Pool, zeta: Array) -> None:
         """Warn of what is odd in a feasible problem."""
 
-    def starts(self, given: Any) -> Any:
+    def starts(self, given: object) -> Starts | None:
         """Turn the user's ``starts`` into first states of episodes; None means the problem's own start."""
         if given is not None:
             raise InputError(f"starts is {given!r}; {self.problem.name} draws its own start: expected None")
+        return None
 
     def solve(self, tighten: float | ArrayLike = 0.0) -> S:
         """Find the optimum under the thresholds b + ``tighten`` and check it; see :func:`noregret.oracle.solve`."""
@@ -131,12 +135,12 @@ class Oracle(Pricing, Generic[S]):
         self.look(pool, zeta)
         reached = with_room(b, room)
         pool = self.pool_for_reward(pool, reached)
-        found = pool.generate(reached, reward=1.0)
-        V_r, V_g, own = self.mix(pool, found)
+        mixture = pool.generate(reached, reward=1.0)
+        V_r, V_g, further = self.mix(pool, mixture)
         free = float(pool.values[:, 0].max())  # the reward without constraints
-        dual = np.where((found.dual < RELAX) | (free - V_r <= NO_ROOM), 0.0, found.dual)
+        dual = np.where((mixture.dual < RELAX) | (free - V_r <= NO_ROOM), 0.0, mixture.dual)
         self._check(b, dual, V_r, V_g)
-        return self.solution(V_r, dual, gap, V_g, b, zeta, *own)
+        return self.solution(V_r, dual, gap, V_g, b, zeta, *further)
 
     def _check(self, b: Array, dual: Array, V_r: float, V_g: Array) -> None:
         """Primal feasibility and duality gap, from the evaluated policy and a fresh backward induction."""

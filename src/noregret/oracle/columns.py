@@ -17,7 +17,7 @@ simplex. All that is asked of a kind of problem is :class:`Pricing`: the best po
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from noregret._system.blas import one_thread
 from noregret._system.interrupts import held
 from noregret.errors import OracleError
-from noregret.problems.base import Array
+from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.linear_continuous import LinearCMDP
 
 MAX_ROUNDS = 5000
 #: HiGHS takes no tighter tolerances, so the master's rows are slacks times ``SCALE``: policies close in utility then
@@ -37,21 +38,21 @@ SCALE = 1e4
 class Pricing(Protocol):
     """What column generation asks of a kind of problem. Each kind writes its policies as arrays in its own way."""
 
-    problem: Any  # its name and horizon are used
+    problem: TabularCMDP | LinearCMDP
     #: Whether a second price costs little, so that the swings of the dual are damped.
     damped: bool
     #: How closely the dual bound and the master must meet, times H.
     enough: float
 
     @abstractmethod
-    def first(self, reward: float) -> tuple[NDArray[Any], Array]:
+    def first(self, reward: float) -> tuple[NDArray[np.generic], Array]:
         """Give the policies to begin with, and their values (V_r, V_g) as rows (n,1+m).
 
-        The first policy is the best for the reward. The next m are the best for one utility each. Any others may follow.
+        The first policy is the best for the reward. The next m are the best for one utility each. Others may follow.
         """
 
     @abstractmethod
-    def best(self, prices: Array) -> tuple[NDArray[Any], Array]:
+    def best(self, prices: Array) -> tuple[NDArray[np.generic], Array]:
         """Find the best policy for each row of prices.
 
         Args:
@@ -84,7 +85,7 @@ class Pool:
         self.policies = list(policies)
         self.seen = {policy.tobytes() for policy in policies}
 
-    def add(self, policies: NDArray[Any], values: Array) -> bool:
+    def add(self, policies: NDArray[np.generic], values: Array) -> bool:
         """Keep those policies that the pool does not have yet, and tell whether there were any."""
         new = [k for k, policy in enumerate(policies) if policy.tobytes() not in self.seen]
         self.seen |= {policies[k].tobytes() for k in new}
@@ -162,10 +163,10 @@ def master(values: Array, b: Array, reward: float) -> tuple[Array, Array, float]
     bounds = [(0.0, None)] * K + [(0.0, 0.0) if reward else (None, None)]
     for scale, presolve in ((SCALE, False), (SCALE, True), (1.0, False)):  # HiGHS gives up on few, on none in all ways
         options = HIGHS | {"presolve": presolve}
-        found = linprog(objective, scale * short, np.zeros(m), total, [1.0], bounds, method="highs-ds", options=options)
-        if found.status == 0:
+        solved = linprog(objective, scale * short, np.zeros(m), total, [1.0], bounds, method="highs-ds", options=options)
+        if solved.status == 0:
             break
     else:
-        raise OracleError(f"the master program over {K} policies was not solved: {found.message}")
-    weights = np.maximum(found.x[:-1], 0.0)
-    return weights / weights.sum(), np.maximum(-scale * found.ineqlin.marginals, 0.0), -float(found.fun)
+        raise OracleError(f"the master program over {K} policies was not solved: {solved.message}")
+    weights = np.maximum(solved.x[:-1], 0.0)
+    return weights / weights.sum(), np.maximum(-scale * solved.ineqlin.marginals, 0.0), -float(solved.fun)

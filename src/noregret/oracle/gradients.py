@@ -1,31 +1,33 @@
 """Solvers by exact gradients: NPG-PD, CRPO and CSPDA on a known problem, each against the optimum by linear programming.
 
-They are the learners of these names (:mod:`noregret.learners.npg_pd`, :mod:`~noregret.learners.crpo`,
-:mod:`~noregret.learners.cspda`) with the true probabilities in place of draws; the steps are the same compiled functions.
+They are the learners of these names (:mod:`noregret.learners.simulator.npg_pd`, :mod:`~noregret.learners.simulator.crpo`,
+:mod:`~noregret.learners.simulator.cspda`) with the true probabilities in place of draws; the steps are the same compiled
+functions.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from noregret import theory
 from noregret._system.checks import integer
 from noregret.errors import InputError, OracleError, unknown_name
-from noregret.kernels import descent
-from noregret.kernels import world as worlds
-from noregret.kernels.gradients import FlowRule, Iterate, exact_model, flow_on, iterate_on
-from noregret.kernels.played import ALL, room
+from noregret.kernels.steps import descent
+from noregret.kernels.steps.gradients import FlowRule, Iterate, exact_model, flow_on, iterate_on
+from noregret.kernels.worlds import world as worlds
+from noregret.kernels.worlds.played import ALL, room
 from noregret.metrics import Cell, constant, count
 from noregret.oracle.tables import TableOptimum, TableOracle, occupancy
 from noregret.problems.base import Array, TabularCMDP
 from noregret.problems.kinds import is_finite
+from noregret.problems.linear_continuous import LinearCMDP
 from noregret.problems.policies import markov_policy
 from noregret.results import drawing
-from noregret.results.base import Shown, Table
+from noregret.results.base import Columns, NumberTable, Shown
 from noregret.theory import gradients as rates
 
 #: The methods and the constants that each takes.
@@ -74,13 +76,13 @@ class Descent(Shown, TableOptimum):
     def _grid(self) -> tuple[int, int]:
         return 1, 3
 
-    def _columns(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"iteration": np.arange(self.iterations), "value": self.values}
+    def _columns(self) -> Columns:
+        made: dict[str, NDArray[np.generic]] = {"iteration": np.arange(self.iterations), "value": self.values}
         for name, curves in (("utility", self.utilities), ("dual", self.duals)):
             made |= {f"{name}_{i}": curves[:, i] for i in range(curves.shape[1])}
         return made
 
-    def _summary(self) -> Table:
+    def _summary(self) -> NumberTable:
         bounds = self.bound or (None, None)
         lack, best = max(float((self.thresholds - self.V_g).max()), 0.0), self.optimum
         rows: list[tuple[Cell, ...]] = [
@@ -90,12 +92,12 @@ class Descent(Shown, TableOptimum):
         ]
         used = ", ".join(f"{name} {constant(value)}" for name, value in self.constants.items())
         title = f"{self.method}, exact gradients, {count(self.iterations, 'iteration')} ({used})"
-        return Table(title, ("of the output", "found", "by linear programming", "at most apart"), rows)
+        return NumberTable(title, ("of the output", "found", "by linear programming", "at most apart"), rows)
 
-    def _draw(self, axes: Any) -> None:
-        own, t = drawing.colour(self.method), np.arange(1, self.iterations + 1)
-        drawn: tuple[tuple[str, str, Array, Any], ...] = (
-            ("Reward", "V_r", self.values[:, None], [self.optimum.value]),
+    def _draw(self, axes: drawing.Grid) -> None:
+        colour, t = drawing.colour(self.method), np.arange(1, self.iterations + 1)
+        drawn: tuple[tuple[str, str, Array, Array], ...] = (
+            ("Reward", "V_r", self.values[:, None], np.array([self.optimum.value])),
             ("Utility", "V_g", self.utilities, self.thresholds),
             ("Dual variable", "dual (reward per unit of utility)", self.duals, self.optimum.dual),
         )
@@ -104,13 +106,20 @@ class Descent(Shown, TableOptimum):
             for i in range(curves.shape[1]):
                 line = drawing.LINES[i % len(drawing.LINES)]
                 name = self.method if len(self.thresholds) == 1 or not i else f"{self.method}, constraint {i + 1}"
-                ax.plot(t, curves[:, i], color=own, linestyle=line, label=name)
+                ax.plot(t, curves[:, i], color=colour, linestyle=line, label=name)
                 ax.axhline(wanted[i], color=drawing.GREY, linewidth=1.0, linestyle="--", label="by linear programming")
             drawing.label(ax, title, y, "iteration")
         drawing.shared_legend(axes)
 
 
-def descend(problem: Any, tighten: Any = 0.0, *, method: str, iterations: int | None = None, **given: float) -> Descent:
+def descend(
+    problem: TabularCMDP | LinearCMDP,
+    tighten: float | ArrayLike = 0.0,
+    *,
+    method: str,
+    iterations: int | None = None,
+    **given: float,
+) -> Descent:
     """Solve a known problem by exact gradients, and by linear programming for comparison.
 
     Args:
@@ -141,12 +150,25 @@ def descend(problem: Any, tighten: Any = 0.0, *, method: str, iterations: int | 
     duals = trace[:, 1 + m :].copy()
     dual = one.Y.copy() if method == "crpo" else duals[T // 2 :].mean(axis=0)
     return Descent(
-        V_r, dual, best.slater_gap, V_g, best.thresholds, best.tighten, policy, occupancy(problem, policy), method, best,
-        trace[:, 0].copy(), trace[:, 1 : 1 + m].copy(), duals, chosen, _bound(problem, best, chosen, T, own=not given),
-    )  # fmt: skip
+        V_r,
+        dual,
+        best.slater_gap,
+        V_g,
+        best.thresholds,
+        best.tighten,
+        policy,
+        occupancy(problem, policy),
+        method,
+        best,
+        trace[:, 0].copy(),
+        trace[:, 1 : 1 + m].copy(),
+        duals,
+        chosen,
+        _bound(problem, best, chosen, T, own=not given),
+    )
 
 
-def _constants(problem: TabularCMDP, best: TableOptimum, method: str, T: int, given: dict[str, Any]) -> dict[str, float]:
+def _constants(problem: TabularCMDP, best: TableOptimum, method: str, T: int, given: dict[str, float]) -> dict[str, float]:
     """What was given, else the constants of the bounds; CSPDA has tuned ones."""
     H, A, gap = problem.horizon, problem.n_actions, best.slater_gap - float(best.tighten.max())
     for key, value in given.items():
@@ -167,7 +189,7 @@ def _constants(problem: TabularCMDP, best: TableOptimum, method: str, T: int, gi
     return {key: float(given.get(key, usual.get(key, 0.0))) for key in METHODS[method]}
 
 
-def _run(one: Iterate, world: worlds.World, method: str, chosen: dict[str, float], trace: Array) -> Array:
+def _run(one: Iterate, world: worlds.CompiledWorld, method: str, chosen: dict[str, float], trace: Array) -> Array:
     """Run a method: fills the trace, and gives the policy (H,S,A) that is its output."""
     scratch, kept, m = worlds.scratch_for(world), room(one.policy.shape), len(one.b)
     if method == "cspda":

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noregret.errors import InputError
+from noregret.errors import InputError, shown
 from noregret.oracle.base import Oracle, Solution
 from noregret.oracle.columns import Mixture, Pool
 from noregret.problems.base import Array
@@ -61,12 +60,12 @@ class GridOracle(Oracle[LinearOptimum]):
 
     def pool_for_reward(self, pool: Pool, b: Array) -> Pool:
         """Begin a new pool, for a small master; the policies of ``pool`` are added only if b cannot be met without them."""
-        own = Pool(self, reward=1.0)
-        if own.slack(b) < 0.0:
-            own.add(np.stack(pool.policies), pool.values)
-        return own
+        small = Pool(self, reward=1.0)
+        if small.slack(b) < 0.0:
+            small.add(np.stack(pool.policies), pool.values)
+        return small
 
-    def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[Any, ...]]:
+    def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[object, ...]]:
         """Mix values that are exact on the grid, so the mixture's values are exact there too."""
         keep = found.weights > 0.0
         weights = found.weights[keep]
@@ -86,13 +85,13 @@ class GridOracle(Oracle[LinearOptimum]):
 
     def solve(self, tighten: float | ArrayLike = 0.0, *, check: bool = False) -> LinearOptimum:
         """Find the optimum on the grid; with ``check`` also measure how much a grid of half the cells would change it."""
-        found = super().solve(tighten)
+        optimum = super().solve(tighten)
         if not check:
-            return found
+            return optimum
         coarse = GridOracle(self.problem, max(2, self.grid.cells // 2)).solve(tighten)
-        return replace(found, error=max(abs(coarse.value - found.value), abs(coarse.slater_gap - found.slater_gap)))
+        return replace(optimum, error=max(abs(coarse.value - optimum.value), abs(coarse.slater_gap - optimum.slater_gap)))
 
-    def evaluate(self, policy: Any) -> tuple[float, Array]:
+    def evaluate(self, policy: object) -> tuple[float, Array]:
         """Compute V_r and V_g (m,) of a policy from the start.
 
         The policy is a learner's plan, or a function from (step, states (n,D)) to probabilities (n,A).
@@ -101,12 +100,14 @@ class GridOracle(Oracle[LinearOptimum]):
         return float(V[0]), V[1:]
 
 
-def _on_grid(problem: LinearCMDP, grid: Quadrature, policy: Any) -> Policy:
+def _on_grid(problem: LinearCMDP, grid: Quadrature, policy: object) -> Policy:
     """Make any policy one of encoded states. The plan of a learner with the problem's own features is one already."""
-    if hasattr(policy, "at") and policy.features is problem.features:
+    if hasattr(policy, "at") and hasattr(policy, "chances") and getattr(policy, "features", None) is problem.features:
         chances: Policy = policy.chances
         return chances
-    ask = policy.probabilities if hasattr(policy, "probabilities") else policy
+    ask = getattr(policy, "probabilities", policy)
+    if not callable(ask):
+        raise InputError(f"policy is {shown(policy)}; expected a learner's plan, or a function of (step, states)")
 
     def table(h: int, phi: Array) -> Array:
         states = problem.start[None] if len(phi) == 1 else grid.points

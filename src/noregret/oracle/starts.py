@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,9 +69,10 @@ class Starts:
     def _average(self, best: PerStart) -> Optimum:
         weights = self.problem.mu[best.states]
         return Optimum(
-            float(weights @ best.values[best.states]), weights @ best.duals[best.states],
+            float(weights @ best.values[best.states]),
+            weights @ best.duals[best.states],
             float(best.slater_gaps[best.states].min()),
-        )  # fmt: skip
+        )
 
     def of_block(self, k: int, u: Array) -> NDArray[np.int64]:
         """Give the first states of the episodes k, k+1, ... (counted from 0), one for each uniform in ``u``."""
@@ -82,7 +83,7 @@ class Starts:
         return possible[np.minimum(np.searchsorted(ends, u, side="right"), len(possible) - 1)].astype(np.int64)
 
 
-def resolve(truth: TableOracle, starts: Any) -> Starts | None:
+def resolve(truth: TableOracle, starts: object) -> Starts | None:
     """Turn the user's ``starts`` (None, "drawn", a state, or a sequence of states) into first states of episodes.
 
     Raises:
@@ -95,10 +96,10 @@ def resolve(truth: TableOracle, starts: Any) -> Starts | None:
         if starts != DRAWN:
             raise InputError(f"starts is {starts!r}; expected 'drawn', a state, a sequence of states, or None")
         return Starts(truth, NO_STARTS)
-    given = np.atleast_1d(np.asarray(starts))
-    if given.ndim != 1 or not len(given) or not np.issubdtype(given.dtype, np.integer):
-        raise InputError(f"starts has shape {given.shape} and type {given.dtype}; expected states, as integers")
-    refuse("starts", (given < 0) | (given >= problem.n_states), given, f"0..{problem.n_states - 1}")
-    sequence = given.astype(np.int64)
+    states = np.atleast_1d(np.asarray(starts))
+    if states.ndim != 1 or not len(states) or not np.issubdtype(states.dtype, np.integer):
+        raise InputError(f"starts has shape {states.shape} and type {states.dtype}; expected states, as integers")
+    refuse("starts", (states < 0) | (states >= problem.n_states), states, f"0..{problem.n_states - 1}")
+    sequence = states.astype(np.int64)
     mu = np.bincount(sequence, minlength=problem.n_states) / len(sequence)
     return Starts(type(truth)(problem.replace(mu=mu)), sequence)

@@ -50,7 +50,14 @@ def safe_choices(problem: TabularCMDP) -> tuple[TabularCMDP, Array]:
     P = np.einsum("hsna,hsax->hsnx", ways, problem.P)
     r, g = (np.einsum("hsna,hsa->hsn", ways, table) for table in (problem.r, problem.g[0]))
     made = TabularCMDP(
-        P, r, g, problem.b, problem.mu, available=available, name=problem.name, constraint_names=problem.constraint_names,
+        P,
+        r,
+        g,
+        problem.b,
+        problem.mu,
+        available=available,
+        name=problem.name,
+        constraint_names=problem.constraint_names,
         senses=problem.senses,
-    )  # fmt: skip
+    )
     return made, ways

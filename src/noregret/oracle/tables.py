@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -82,11 +81,11 @@ class TableOracle(Oracle[TableOptimum]):
         """Find the best policy for each row of prices, all in one backward induction."""
         return _backward(self.choices, self.costs, prices)
 
-    def evaluate(self, policy: Any) -> tuple[float, Array]:
+    def evaluate(self, policy: object) -> tuple[float, Array]:
         """Compute the exact V_r and V_g (m,) of any policy (H,S,A)."""
-        return _values(self.problem, occupancy(self.problem, policy))
+        return _values(self.problem, occupancy(self.problem, np.asarray(policy)))
 
-    def starts(self, given: Any) -> Starts | None:
+    def starts(self, given: object) -> Starts | None:
         """Turn the user's starts (None, "drawn", a state, or a sequence of states) into first states of episodes."""
         return resolve(self, given)
 
@@ -94,16 +93,16 @@ class TableOracle(Oracle[TableOptimum]):
         """Find the optimum from each state that mu gives weight to; see :func:`per_start`."""
         problem, S = self.problem, self.problem.n_states
         states = np.flatnonzero(problem.mu)
-        found = PerStart(states, np.full(S, np.nan), np.full((S, problem.n_constraints), np.nan), np.full(S, np.nan))
+        optima = PerStart(states, np.full(S, np.nan), np.full((S, problem.n_constraints), np.nan), np.full(S, np.nan))
         for s in map(int, states):
             alone = TableOracle(problem.replace(mu=s))
             if (gap := Pool(alone).slater_gap(problem.b)) <= FEASIBLE:
                 raise InfeasibleError(f"start state {s}: the Slater gap is {gap:.9g}; expected one above 0 from every start")
-            found.slater_gaps[s], best = gap, alone.solve(tighten)
-            found.values[s], found.duals[s] = best.value, best.dual
-        return found
+            optima.slater_gaps[s], best = gap, alone.solve(tighten)
+            optima.values[s], optima.duals[s] = best.value, best.dual
+        return optima
 
-    def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[Any, ...]]:
+    def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[object, ...]]:
         """Find the Markov policy of a mixture and its occupancy; a forward pass confirms V_r and V_g."""
         problem, weights = self.choices, found.weights
         tidy = np.where(weights > FEASIBLE, weights, 0.0)  # drop traces that the relaxed thresholds let in
@@ -193,17 +192,16 @@ def safest(problem: TabularCMDP) -> Array:
     pool = Pool(truth)
     gap, room = pool.slater_gap(problem.b), 0.0
     if problem.n_constraints == 1:  # the policy of largest utility; its ties went to the reward
-        found = Mixture(np.eye(len(pool.values))[1], np.zeros(1), gap)
+        mixture = Mixture(np.eye(len(pool.values))[1], np.zeros(1), gap)
     else:
         try:
-            found = pool.generate(with_room(problem.b + gap, 0.0), reward=1.0)
+            mixture = pool.generate(with_room(problem.b + gap, 0.0), reward=1.0)
         except OracleError:  # one mixture may be all that is left, and HiGHS cannot always tell it from none
             room = 1e-7 * max(1.0, abs(gap))
-            found = pool.generate(problem.b + gap - room, reward=1.0)
-        if (found.weights @ pool.values[:, 1:] - problem.b).min() < gap - room - AGREEMENT:
+            mixture = pool.generate(problem.b + gap - room, reward=1.0)
+        if (mixture.weights @ pool.values[:, 1:] - problem.b).min() < gap - room - AGREEMENT:
             raise OracleError(f"the safest policy of {problem.name!r} misses the Slater gap {gap:.9g}")
-    policy: Array = truth.mix(pool, found)[2][0]
-    return policy
+    return np.asarray(truth.mix(pool, mixture)[2][0], dtype=np.float64)
 
 
 def greedy(problem: TabularCMDP, dual: float | ArrayLike = 0.0, reward: float = 1.0) -> tuple[Array, float, Array]:

@@ -21,13 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError
+from noregret.problems import noise as noises
 from noregret.problems import validation
+from noregret.problems.noise import Noise as Noise
 from noregret.problems.validation import TOLERANCE as TOLERANCE
 from noregret.problems.validation import Array as Array
 from noregret.problems.validation import Mask as Mask
@@ -35,7 +37,6 @@ from noregret.problems.validation import Sense as Sense
 from noregret.problems.validation import Share as Share
 from noregret.problems.validation import check_features as check_features
 
-Noise = Literal["bernoulli"]
 _AT_LEAST: Sense = ">="
 
 
@@ -53,7 +54,7 @@ class Constraint:
     0.7
     """
 
-    values: Any
+    values: ArrayLike
     limit: float
     sense: Sense = ">="
     name: str = "utility"
@@ -115,6 +116,7 @@ class Spec:
         constraint_names: one name per constraint.
         share: what does not change with the step, so that steps may learn it together: "nothing", "transitions" or "all".
         step: the limit on the cost of every step, with the safe actions; None where there is no such limit.
+        bounded: whether rewards and utilities that are seen lie in [0,1]; else only their means do.
     """
 
     horizon: int
@@ -127,6 +129,7 @@ class Spec:
     constraint_names: tuple[str, ...] = ()
     share: Share = "nothing"
     step: StepLimit | None = None
+    bounded: bool = True
 
     @property
     def n_constraints(self) -> int:
@@ -145,6 +148,20 @@ class Spec:
         return f"<Spec: H={self.horizon} S={self.n_states} A={self.n_actions}{d} m={self.n_constraints} b={b}{step}>"
 
 
+class Further(TypedDict, total=False):
+    """The arguments of :class:`TabularCMDP` that its constraints do not decide."""
+
+    features: ArrayLike | None
+    available: ArrayLike | None
+    noise: Noise | None
+    noise_scale: float
+    noisy: ArrayLike | None
+    name: str
+    share: Share
+    step_limit: float | None
+    safe_actions: ArrayLike | None
+
+
 class TabularCMDP:
     """A constrained Markov decision process on finite states, validated and read-only.
 
@@ -156,7 +173,10 @@ class TabularCMDP:
         mu: (S,) start distribution, or the start state.
         features: φ (S,A,d) with norms at most 1; None for one-hot.
         available: (H,S,A) or (S,A) action mask; None when every action is available everywhere.
-        noise: None, or "bernoulli": the agent sees 0 or 1 with the given means; the oracle uses the means.
+        noise: None, "bernoulli", "gaussian" or "clipped" (:mod:`noregret.problems.noise`): what the agent sees of rewards and
+            utilities is random, with the given means; the oracle uses the means.
+        noise_scale: σ of the last two.
+        noisy: (H,S,A) or (S,A) which pairs vary; None for all.
         name: how the problem is called in tables.
         constraint_names: one name per constraint.
         senses: how each constraint was stated; a "<=" one was turned into a utility by :class:`Constraint`.
@@ -194,6 +214,8 @@ class TabularCMDP:
         features: ArrayLike | None = None,
         available: ArrayLike | None = None,
         noise: Noise | None = None,
+        noise_scale: float = noises.SCALE,
+        noisy: ArrayLike | None = None,
         name: str = "cmdp",
         constraint_names: Sequence[str] = (),
         senses: Sequence[Sense] = (),
@@ -211,9 +233,8 @@ class TabularCMDP:
         self.b = np.atleast_1d(validation.floats("b", b))
         if self.b.shape != (m,):
             raise InputError(f"b has shape {self.b.shape}; expected ({m},), one threshold for each utility")
-        if noise not in (None, "bernoulli"):
-            raise InputError(f"noise is {noise!r}; expected None or 'bernoulli'")
-        self.noise, self.name = noise, name
+        self.noise, self.noise_scale = noises.check_noise(noise, noise_scale)
+        self.noisy, self.name = noises.check_noisy(noisy, (H, S, A)), name
         self.constraint_names = validation.constraint_names(constraint_names, m)
         self.senses = tuple(senses or [_AT_LEAST] * m)
         if len(self.senses) != m:
@@ -230,7 +251,7 @@ class TabularCMDP:
 
     @classmethod
     def with_constraints(
-        cls, P: ArrayLike, r: ArrayLike, constraints: Sequence[Constraint], mu: ArrayLike, **options: Any
+        cls, P: ArrayLike, r: ArrayLike, constraints: Sequence[Constraint], mu: ArrayLike, **options: Unpack[Further]
     ) -> TabularCMDP:
         """Build a problem from :class:`Constraint` objects of either sense.
 
@@ -258,9 +279,15 @@ class TabularCMDP:
         if len(shapes) > 1:
             raise InputError(f"constraints have values of shapes {sorted(shapes)}; expected one shape")
         return cls(
-            P, r, np.stack(tables), [c.threshold(H) for c in constraints], mu,
-            constraint_names=[c.name for c in constraints], senses=[c.sense for c in constraints], **options,
-        )  # fmt: skip
+            P,
+            r,
+            np.stack(tables),
+            [c.threshold(H) for c in constraints],
+            mu,
+            constraint_names=[c.name for c in constraints],
+            senses=[c.sense for c in constraints],
+            **options,
+        )
 
     @property
     def horizon(self) -> int:
@@ -286,10 +313,18 @@ class TabularCMDP:
     def spec(self) -> Spec:
         """What a learner may see."""
         return Spec(
-            horizon=self.horizon, n_states=self.n_states, n_actions=self.n_actions, thresholds=self.b, start=self.mu,
-            available=self.available, features=self.features, constraint_names=self.constraint_names, share=self.share,
+            horizon=self.horizon,
+            n_states=self.n_states,
+            n_actions=self.n_actions,
+            thresholds=self.b,
+            start=self.mu,
+            available=self.available,
+            features=self.features,
+            constraint_names=self.constraint_names,
+            share=self.share,
             step=self._step(),
-        )  # fmt: skip
+            bounded=self.noise != "gaussian",
+        )
 
     def _step(self) -> StepLimit | None:
         if self.step_limit is None or self.safe_actions is None:
@@ -302,13 +337,15 @@ class TabularCMDP:
         """Give the thresholds as they were stated: limits on costs for constraints of sense "<="."""
         return np.array([to_threshold(b, s, self.horizon) for b, s in zip(self.b, self.senses, strict=True)])
 
-    def replace(self, **changes: Any) -> TabularCMDP:
+    def replace(self, **changes: object) -> TabularCMDP:
         """Make the same problem with some constructor arguments changed."""
-        kept = ("P", "b", "mu", "features", "available", "noise", "name", "constraint_names", "senses", "share")
-        given: dict[str, Any] = {key: getattr(self, key) for key in (*kept, "step_limit", "safe_actions")}
-        given["r"] = self.r if self.r_next is None else self.r_next
-        given["g"] = self.g if self.g_next is None else self.g_next
-        return TabularCMDP(**(given | changes))
+        kept = ("P", "b", "mu", "features", "available", "name", "constraint_names", "senses", "share", "step_limit")
+        arguments: dict[str, Any] = {
+            key: getattr(self, key) for key in (*kept, "safe_actions", "noise", "noise_scale", "noisy")
+        }
+        arguments["r"] = self.r if self.r_next is None else self.r_next
+        arguments["g"] = self.g if self.g_next is None else self.g_next
+        return TabularCMDP(**(arguments | changes))
 
     def __repr__(self) -> str:
         """A one-line summary."""

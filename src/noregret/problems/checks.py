@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,12 +15,15 @@ from noregret.problems.validation import TOLERANCE, Array, Mask, floats, refuse
 MOST_NUMBERS = 1 << 28
 
 
-def fits(**sizes: Any) -> None:
+def fits(**sizes: object) -> None:
     """Check the sizes of a table before it is made: each at least 1, and not too many numbers in all.
 
     Args:
         sizes: the length of each axis by its name; "next" is not shown in the message.
     """
+    for key, size in sizes.items():
+        if isinstance(size, float):  # factories make tables of these sizes as they were given
+            raise InputError(f"{key} is {shown(size)}; expected a whole number, at least 1")
     count = math.prod(integer(key, size, 1) for key, size in sizes.items())
     if count > MOST_NUMBERS:
         said = ", ".join(f"{key}={shown(size, 30)}" for key, size in sizes.items() if key != "next")

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noregret.errors import InputError, shown
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
 
 
-def is_feature_map(features: Any) -> bool:
+class Encoder(Protocol):
+    """What a feature map has: sizes, and ``encode``, which gives the rows that are kept of each state."""
+
+    n_actions: int
+    rows: int
+    width: int
+    blocks: int
+
+    @property
+    def dimension(self) -> int:
+        """d, the dimension of φ."""
+
+    def encode(self, states: ArrayLike) -> Array:
+        """Compute the rows (n, rows, width) of n states."""
+
+
+def is_feature_map(features: object) -> TypeGuard[Encoder]:
     """Tell whether an object can serve as a feature map; ``encode`` alone does not tell, for a text has it too."""
     return all(hasattr(features, part) for part in ("encode", "n_actions", "dimension"))
 
@@ -29,17 +46,19 @@ class ContinuousSpec:
         absorbing: (1+m,) what each step after an early end is worth, reward then utilities; None where episodes always have
             H steps.
         share: what does not change with the step, so that steps may learn it together: "nothing" or "all".
+        bounded: whether rewards and utilities that are seen lie in [0,1]; else only their means do.
     """
 
     horizon: int
     thresholds: Array
-    features: Any
+    features: Encoder
     constraint_names: tuple[str, ...] = ()
     absorbing: Array | None = None
     share: str = "nothing"
+    bounded: bool = True
 
     def __post_init__(self) -> None:
-        integer("horizon", self.horizon, 1)
+        object.__setattr__(self, "horizon", integer("horizon", self.horizon, 1))
         if self.share not in ("nothing", "all"):
             raise InputError(f"share is {self.share!r}; expected 'nothing' or 'all'")
         if not is_feature_map(self.features):

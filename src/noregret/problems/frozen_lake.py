@@ -13,13 +13,16 @@ One can stay on the ice for ever on both, so the Slater gap is the limit itself,
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from noregret.problems import checks
 from noregret.problems.base import Array, Constraint, Mask, TabularCMDP
 from noregret.problems.registry import register
+
+#: Gymnasium's table: for each state and action what may follow, as (probability, next state, reward, terminated).
+Moves = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
 
 
 @register("frozen-lake-4x4")
@@ -57,7 +60,7 @@ def _frozen_lake(map_name: str, limit: float, H: int) -> TabularCMDP:
     return TabularCMDP.with_constraints(np.broadcast_to(P, shape), np.broadcast_to(r, shape), [fallen], start, share="all")
 
 
-def _tables(table: Any, hole: Mask, goal: Mask) -> tuple[Array, Array, Array]:
+def _tables(table: Moves, hole: Mask, goal: Mask) -> tuple[Array, Array, Array]:
     """P, reward and cost, each (S,A,S), from Gymnasium's table of (probability, next state, reward, terminated)."""
     S, A = len(table), len(table[0])
     P, r, c = np.zeros((3, S, A, S))

@@ -52,9 +52,14 @@ def grid_world(
     r = P @ (1.0 - distance / distance.max())
     g = P @ (1.0 - obstacle.ravel())
     return TabularCMDP(
-        np.broadcast_to(P, (H, *P.shape)), np.broadcast_to(r, (H, *r.shape)), np.broadcast_to(g, (H, *g.shape)),
-        checks.number("b", b), n * n - 1, constraint_names=["off obstacles"], share="all",
-    )  # fmt: skip
+        np.broadcast_to(P, (H, *P.shape)),
+        np.broadcast_to(r, (H, *r.shape)),
+        np.broadcast_to(g, (H, *g.shape)),
+        checks.number("b", b),
+        n * n - 1,
+        constraint_names=["off obstacles"],
+        share="all",
+    )
 
 
 def _map(seed: int, n: int, density: float) -> tuple[Array, int]:

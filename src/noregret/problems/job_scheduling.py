@@ -37,9 +37,10 @@ def job_scheduling(
         H: steps of an episode.
         jobs: jobs waiting at the start.
     """
-    checks.fits(H=H, S=checks.integer("jobs", jobs, 1) + 1, A=2, next=jobs + 1)
-    checks.integer("last_expensive", last_expensive, 1, H)
-    checks.integer("first_expensive", first_expensive, 1, last_expensive)
+    jobs = checks.integer("jobs", jobs, 1)
+    checks.fits(H=H, S=jobs + 1, A=2, next=jobs + 1)
+    last_expensive = checks.integer("last_expensive", last_expensive, 1, H)
+    first_expensive = checks.integer("first_expensive", first_expensive, 1, last_expensive)
     S = jobs + 1
     states = np.arange(S)
     P = np.zeros((H, S, 2, S))

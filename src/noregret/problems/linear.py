@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from noregret.problems import checks, thresholds
-from noregret.problems.base import Noise, TabularCMDP
+from noregret.problems.base import TabularCMDP
 from noregret.problems.registry import register
 
 
@@ -31,7 +31,6 @@ def linear_finite(
     m: int = 1,
     concentration: float = 0.3,
     fraction: float = 0.5,
-    noise: Noise | None = None,
 ) -> TabularCMDP:
     """Random linear CMDPs on finitely many states, features attached, d much smaller than S·A.
 
@@ -44,7 +43,6 @@ def linear_finite(
         m: constraints.
         concentration: of the Dirichlet draws of φ and μ; small means near the corners.
         fraction: where the thresholds lie, 0 (reward alone) to 1 (utility alone).
-        noise: "bernoulli" to show the learner 0 or 1 instead of the means.
     """
     checks.fits(S=S, A=A, H=H, next=S)
     checks.fits(S=S, A=A, H=H, m=m)
@@ -60,4 +58,4 @@ def linear_finite(
     r = np.einsum("sad,hd->hsa", phi, theta)
     g = np.einsum("sad,mhd->mhsa", phi, omega)
     b = thresholds.binding(P, r, g, np.eye(S)[0], fraction)
-    return TabularCMDP(P, r, g, b, 0, features=phi, noise=noise)
+    return TabularCMDP(P, r, g, b, 0, features=phi)

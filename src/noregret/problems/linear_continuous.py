@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 
 from noregret.errors import InputError
 from noregret.problems import checks, validation
+from noregret.problems import noise as noises
 from noregret.problems.base import Array, Noise
 from noregret.problems.continuous import ContinuousSpec
 from noregret.problems.quadrature import CELLS, Quadrature
@@ -80,12 +81,13 @@ class LinearCMDP:
         centres: (A,d,D) of the features' bumps.
         width: ρ, their width.
         means: (H,d,D) of the Gaussian of each component.
-        scales: (H,d) their standard deviations.
+        scales: (H,d) their standard deviations, or a number for all.
         theta: (H,d) reward of each component.
-        omega: (m,H,d) utilities.
-        b: (m,) thresholds.
-        start: (D,) the first state.
-        noise: None, or "bernoulli": the agent sees 0 or 1 with the given means.
+        omega: (m,H,d) utilities, or (H,d) for one.
+        b: (m,) thresholds, or a number for one utility.
+        start: (D,) the first state, or a number in R^1.
+        noise: None, "bernoulli", "gaussian" or "clipped" (:mod:`noregret.problems.noise`).
+        noise_scale: σ of the last two.
         name: how the problem is called in tables.
         constraint_names: one name per constraint.
     """
@@ -104,6 +106,7 @@ class LinearCMDP:
         start: ArrayLike,
         *,
         noise: Noise | None = None,
+        noise_scale: float = noises.SCALE,
         name: str = "linear-cmdp",
         constraint_names: Sequence[str] = (),
     ) -> None:
@@ -113,14 +116,14 @@ class LinearCMDP:
             raise InputError(f"centres are points of R^{D}; expected R^1 or R^2")
         H = len(np.asarray(means))
         self.means = _numbers("means", means, (H, d, D))
-        self.scales = _numbers("scales", scales, (H, d), low=1e-12)
+        self.scales = _numbers("scales", np.full((H, d), scales) if np.ndim(scales) == 0 else scales, (H, d), low=1e-12)
         self.theta = _numbers("theta", theta, (H, d), low=0.0, high=1.0)
+        omega = np.asarray(omega)[None] if np.ndim(omega) == 2 else omega
         self.omega = _numbers("omega", omega, (len(np.asarray(omega)), H, d), low=0.0, high=1.0)
         self.b = _numbers("b", np.atleast_1d(np.asarray(b, dtype=np.float64)), (len(self.omega),))
-        self.start = _numbers("start", start, (D,))
-        if noise not in (None, "bernoulli"):
-            raise InputError(f"noise is {noise!r}; expected None or 'bernoulli'")
-        self.noise, self.name = noise, name
+        self.start = _numbers("start", np.atleast_1d(np.asarray(start, dtype=np.float64)), (D,))
+        self.noise, self.noise_scale = noises.check_noise(noise, noise_scale)
+        self.name = name
         self.constraint_names = validation.constraint_names(constraint_names, len(self.b))
         #: (H,1+m,d): what each component is worth, the reward first.
         self.worth = np.concatenate([self.theta[:, None], np.moveaxis(self.omega, 0, 1)], axis=1)
@@ -149,12 +152,13 @@ class LinearCMDP:
     @property
     def spec(self) -> ContinuousSpec:
         """What a learner may see."""
-        return ContinuousSpec(self.horizon, self.b.copy(), self.features, self.constraint_names)
+        bounded = self.noise != "gaussian"
+        return ContinuousSpec(self.horizon, self.b.copy(), self.features, self.constraint_names, bounded=bounded)
 
     @property
     def uniforms(self) -> int:
-        """How many uniforms a step takes: the component, D for the state, with noise one for each objective."""
-        return 1 + self.state_dimension + (1 + self.n_constraints if self.noise else 0)
+        """How many uniforms a step takes: the component, D for the state, with noise one or two for each objective."""
+        return 1 + self.state_dimension + (1 + self.n_constraints) * noises.draws(self.noise)
 
     def step(self, h: int, phi: Array, u: Array) -> tuple[Array, Array]:
         """Move from a state by an action, given as features.
@@ -172,16 +176,17 @@ class LinearCMDP:
         D = self.state_dimension
         i = min(int(np.searchsorted(np.cumsum(phi), u[0], side="right")), len(phi) - 1)
         seen = self.worth[h] @ phi
+        seen = np.clip(seen, 0.0, 1.0)
         if self.noise:
-            seen = (u[1 + D :] < seen).astype(np.float64)
-        return self.means[h, i] + self.scales[h, i] * ndtri(np.clip(u[1 : 1 + D], 1e-300, 1 - 1e-16)), np.clip(seen, 0.0, 1.0)
+            seen = noises.show(self.noise, seen, self.noise_scale, u[1 + D :])
+        return self.means[h, i] + self.scales[h, i] * ndtri(np.clip(u[1 : 1 + D], 1e-300, 1 - 1e-16)), seen
 
-    def replace(self, **changes: Any) -> LinearCMDP:
+    def replace(self, **changes: object) -> LinearCMDP:
         """Make the same problem with some constructor arguments changed."""
-        kept = ("means", "scales", "theta", "omega", "b", "start", "noise", "name", "constraint_names")
-        given: dict[str, Any] = {key: getattr(self, key) for key in kept}
-        given |= {"centres": self.features.centres, "width": self.features.rho}
-        return LinearCMDP(**(given | changes))
+        kept = ("means", "scales", "theta", "omega", "b", "start", "noise", "noise_scale", "name", "constraint_names")
+        arguments: dict[str, Any] = {key: getattr(self, key) for key in kept}
+        arguments |= {"centres": self.features.centres, "width": self.features.rho}
+        return LinearCMDP(**(arguments | changes))
 
     def __repr__(self) -> str:
         """A one-line summary."""
@@ -202,7 +207,6 @@ def linear_continuous(
     width: float = 0.4,
     scale: float = 0.3,
     fraction: float = 0.5,
-    noise: Noise | None = None,
 ) -> LinearCMDP:
     """Random linear CMDPs on R^1 or R^2, Gaussian components, normalised bumps as features.
 
@@ -216,7 +220,6 @@ def linear_continuous(
         width: of the bumps.
         scale: standard deviation of the Gaussians.
         fraction: where the thresholds lie, 0 (reward alone) to 1 (utility alone).
-        noise: "bernoulli" to show the learner 0 or 1 instead of the means.
     """
     D = checks.integer("dims", dims, 1, 2)
     for count in ({"A": A}, {"H": H}, {"m": m}):
@@ -227,7 +230,7 @@ def linear_continuous(
     centres, means = rng.uniform(-1, 1, size=(A, d, D)), rng.uniform(-1, 1, size=(H, d, D))
     theta, omega = rng.uniform(size=(H, d)), rng.uniform(size=(m, H, d))
     scales = np.full((H, d), scale)
-    problem = LinearCMDP(centres, width, means, scales, theta, omega, np.zeros(m), np.zeros(D), noise=noise)
+    problem = LinearCMDP(centres, width, means, scales, theta, omega, np.zeros(m), np.zeros(D))
     grid = Quadrature(problem)
     prices = np.eye(1 + m)
     tie = 1e-6 * np.concatenate([[1.0], np.ones(m)])

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from noregret.problems import checks
-from noregret.problems.base import Noise, TabularCMDP
+from noregret.problems.base import TabularCMDP
 from noregret.problems.registry import register
 
 #: By load: the probabilities to cool down by one and to warm up by one.
@@ -32,14 +32,13 @@ IDLE = 0.05
 
 
 @register("machine-load")
-def machine_load(limit: float = 0.3, H: int = 6, levels: int = 4, noise: Noise | None = "bernoulli") -> TabularCMDP:
+def machine_load(limit: float = 0.3, H: int = 6, levels: int = 4) -> TabularCMDP:
     """Run a machine that gets hot; the cost of every single step is limited, and idling is known to be safe.
 
     Args:
         limit: the most that a step may fail with, in expectation over the load drawn.
         H: steps of an episode.
         levels: temperatures.
-        noise: "bernoulli" to show the learner 0 or 1, none for the means.
     """
     checks.fits(H=H, levels=checks.integer("levels", levels, 2), loads=len(MOVES), next=levels)
     x = np.arange(levels)
@@ -51,7 +50,14 @@ def machine_load(limit: float = 0.3, H: int = 6, levels: int = 4, noise: Noise |
     cost = IDLE + load * (0.2 + 0.7 * x[:, None] / (levels - 1))
     most = checks.number("limit", limit, 0.0, 1.0)
     return TabularCMDP(
-        np.broadcast_to(P, (H, *P.shape)), np.broadcast_to(load, (H, levels, len(MOVES))),
-        np.broadcast_to(1.0 - cost, (H, *cost.shape)), H * (1.0 - most), 0, noise=noise, constraint_names=["no failure"],
-        share="all", step_limit=most, safe_actions=np.zeros(levels, dtype=np.int64),
-    )  # fmt: skip
+        np.broadcast_to(P, (H, *P.shape)),
+        np.broadcast_to(load, (H, levels, len(MOVES))),
+        np.broadcast_to(1.0 - cost, (H, *cost.shape)),
+        H * (1.0 - most),
+        0,
+        noise="bernoulli",
+        constraint_names=["no failure"],
+        share="all",
+        step_limit=most,
+        safe_actions=np.zeros(levels, dtype=np.int64),
+    )

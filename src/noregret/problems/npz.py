@@ -1,8 +1,8 @@
 """Problems on disk: one .npz file with plain arrays, never a pickle.
 
 Arrays: ``P r g b mu`` as :class:`~noregret.problems.base.TabularCMDP` takes them, and, where wanted, ``features``
-(also accepted as ``phi``), ``available``, ``noise``, ``constraint_names``, ``senses``, ``share``, and ``step_limit`` with
-``safe_actions``. A loaded problem's name is the path it came from, so that its name rebuilds it.
+(also accepted as ``phi``), ``available``, ``noise`` with ``noise_scale`` and ``noisy``, ``constraint_names``, ``senses``,
+``share``, and ``step_limit`` with ``safe_actions``. A loaded problem's name is the path it came from; its name rebuilds it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from noregret._system.arrays import load_npz, save_npz
 from noregret.errors import FileError, InputError
 from noregret.problems.base import TabularCMDP
 
 REQUIRED = ("P", "r", "g", "b", "mu")
-OPTIONAL = ("features", "phi", "available", "noise", "constraint_names", "senses", "share", "step_limit", "safe_actions")
+NOISY = ("noise", "noise_scale", "noisy")
+OPTIONAL = ("features", "phi", "available", *NOISY, "constraint_names", "senses", "share", "step_limit", "safe_actions")
 
 
 def load(path: str | os.PathLike[str]) -> TabularCMDP:
@@ -36,6 +38,7 @@ def load(path: str | os.PathLike[str]) -> TabularCMDP:
     options: dict[str, Any] = {"features": arrays.get("features", arrays.get("phi"))}
     options |= {key: arrays.get(key) for key in ("available", "step_limit", "safe_actions")}
     options["noise"] = str(arrays["noise"]) if "noise" in arrays else None
+    options |= {key: arrays[key] for key in ("noise_scale", "noisy") if key in arrays}
     options["share"] = str(arrays.get("share", "nothing"))
     for key in ("constraint_names", "senses"):
         options[key] = [str(word) for word in np.atleast_1d(arrays[key])] if key in arrays else ()
@@ -52,8 +55,8 @@ def save(problem: TabularCMDP, path: str | os.PathLike[str]) -> None:
     save_npz(path, _arrays(problem))
 
 
-def _arrays(problem: TabularCMDP) -> dict[str, Any]:
-    arrays: dict[str, Any] = {
+def _arrays(problem: TabularCMDP) -> dict[str, NDArray[np.generic]]:
+    arrays: dict[str, NDArray[np.generic]] = {
         "P": problem.P,
         "r": problem.r if problem.r_next is None else problem.r_next,
         "g": problem.g if problem.g_next is None else problem.g_next,
@@ -63,12 +66,13 @@ def _arrays(problem: TabularCMDP) -> dict[str, Any]:
         "constraint_names": np.array(problem.constraint_names),
         "senses": np.array(problem.senses),
     }
-    share = None if problem.share == "nothing" else problem.share
-    optional: dict[str, Any] = {
+    optional: dict[str, ArrayLike | None] = {
         "features": problem.features,
         "noise": problem.noise,
-        "share": share,
+        "noise_scale": problem.noise_scale if problem.noise else None,
+        "noisy": problem.noisy,
+        "share": None if problem.share == "nothing" else problem.share,
         "step_limit": problem.step_limit,
+        "safe_actions": problem.safe_actions,
     }
-    optional["safe_actions"] = problem.safe_actions
     return arrays | {key: np.asarray(value) for key, value in optional.items() if value is not None}

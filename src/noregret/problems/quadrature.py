@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Quadrature:
         """
         return self._back(lambda h, phi, Q: np.eye(Q.shape[1])[(Q @ prices).argmax(axis=1)])
 
-    def _back(self, choose: Callable[[int, Array, Array], Any]) -> tuple[Array, Array]:
+    def _back(self, choose: Callable[[int, Array, Array], Array]) -> tuple[Array, Array]:
         p = self.problem
         coefficients = np.empty_like(p.worth)
         integrals = np.zeros(p.worth.shape[1:])  # (1+m,d)

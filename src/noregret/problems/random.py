@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from noregret.problems import checks, thresholds
-from noregret.problems.base import Noise, TabularCMDP
+from noregret.problems.base import TabularCMDP
 from noregret.problems.registry import register
 
 
@@ -27,7 +27,6 @@ def random_tabular(
     concentration: float = 0.3,
     successors: int | None = None,
     fraction: float = 0.5,
-    noise: Noise | None = None,
 ) -> TabularCMDP:
     """Random kernels, rewards and utilities, with a threshold that binds.
 
@@ -40,7 +39,6 @@ def random_tabular(
         concentration: of the Dirichlet draws; small means nearly deterministic moves.
         successors: how many states a move can lead to; None for all.
         fraction: where the thresholds lie, 0 (reward alone) to 1 (utility alone).
-        noise: "bernoulli" to show the learner 0 or 1 instead of the means.
     """
     checks.fits(S=S, A=A, H=H, next=S)
     checks.fits(S=S, A=A, H=H, m=m)
@@ -54,4 +52,4 @@ def random_tabular(
     r = rng.uniform(size=(H, S, A))
     g = rng.uniform(size=(m, H, S, A))
     b = thresholds.binding(P, r, g, np.eye(S)[0], fraction)
-    return TabularCMDP(P, r, g, b, 0, noise=noise)
+    return TabularCMDP(P, r, g, b, 0)

@@ -2,7 +2,8 @@
 
 A factory is a function whose parameters all have defaults and type annotations (int, float, bool, str, a ``Literal``
 of strings, or one of these or None). Its name and the parameters that differ from their defaults make the text that
-rebuilds the problem, and that text becomes the problem's ``name``. Names that are not known yet are looked for among the
+rebuilds the problem, and that text becomes the problem's ``name``. Every problem also takes the options of
+:data:`NOISE`, as in ``load("inventory:noise=bernoulli")``. Names that are not known yet are looked for among the
 installed packages: those that announce a factory, or a module that registers some, under ``noregret.problems``.
 """
 
@@ -14,19 +15,29 @@ import math
 import os
 import types
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints, overload
 
 from noregret._system.plugins import load_group
 from noregret.errors import InputError, shown, unknown_name
 from noregret.problems import npz
 from noregret.problems.base import TabularCMDP
+from noregret.problems.noise import SCALE, Noise, some_pairs
 
-Factory = TypeVar("Factory", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from noregret.problems.linear_continuous import LinearCMDP
+
+Problem: TypeAlias = "TabularCMDP | LinearCMDP"
+
+Factory = TypeVar("Factory", bound=Callable[..., Problem])
 
 #: The kind of a problem whose factory does not say.
 FINITE = TabularCMDP.kind
 
-_FACTORIES: dict[str, Callable[..., Any]] = {}
+#: What every problem takes beside the parameters of its factory: the noise of what a step pays, its σ, and about which share
+#: of the pairs of state and action vary (:mod:`noregret.problems.noise`).
+NOISE: dict[str, object] = {"noise": Noise | None, "noise_scale": float, "noise_share": float}
+
+_FACTORIES: dict[str, Callable[..., Problem]] = {}
 
 
 @overload
@@ -58,10 +69,16 @@ def register(name: str, factory: Factory | None = None) -> Factory | Callable[[F
                 raise InputError(f"parameter {key!r} of problem {name!r} has no default; expected one for each")
 
         @functools.wraps(build)
-        def named(*args: Any, **kwargs: Any) -> Any:
+        def named(*args: object, **kwargs: Any) -> Problem:
+            noise = {key: kwargs.pop(key) for key in NOISE if key in kwargs and key not in signature.parameters}
             problem = build(*args, **kwargs)
             given = signature.bind(*args, **kwargs).arguments.items()
-            changed = ",".join(f"{k}={_show(v)}" for k, v in given if v != signature.parameters[k].default)
+            said = [f"{k}={_show(v)}" for k, v in given if v != signature.parameters[k].default]
+            if noise:
+                own = {"noise": problem.noise, "noise_scale": problem.noise_scale, "noise_share": None}
+                problem = _noisy(problem, **noise)
+                said += [f"{k}={_show(v)}" for k, v in noise.items() if v != own[k]]
+            changed = ",".join(said)
             problem.name = f"{name}:{changed}" if changed else name
             return problem
 
@@ -69,6 +86,31 @@ def register(name: str, factory: Factory | None = None) -> Factory | Callable[[F
         return cast(Factory, named)
 
     return decorate if factory is None else decorate(factory)
+
+
+def _noisy(
+    problem: Problem,
+    *,
+    noise: Noise | Literal["own"] | None = "own",
+    noise_scale: float = SCALE,
+    noise_share: float | None = None,
+) -> Problem:
+    """The same problem with another noise; what is not given stays as it is.
+
+    Raises:
+        InputError: a scale or a share is given where nothing varies, or the share of a problem without pairs.
+    """
+    kind = problem.noise if noise == "own" else noise
+    if kind is None and (noise_share is not None or noise_scale != SCALE):
+        raise InputError("noise_scale or noise_share is given and noise is none; expected noise=bernoulli, gaussian or clipped")
+    if noise_share is None:
+        return problem.replace(noise=kind, noise_scale=noise_scale)
+    from noregret.problems.kinds import is_finite
+
+    if not is_finite(problem):
+        raise InputError(f"noise_share is {noise_share}; expected none where states are in R^D, which have no pairs to count")
+    pairs = some_pairs(noise_share, problem.n_states, problem.n_actions)
+    return problem.replace(noise=kind, noise_scale=noise_scale, noisy=pairs)
 
 
 def names(continuous: bool | None = None) -> list[str]:
@@ -89,7 +131,7 @@ def built_in() -> list[str]:
     return sorted(filter(is_built_in, _FACTORIES))
 
 
-def load(text: str | os.PathLike[str]) -> Any:
+def load(text: str | os.PathLike[str]) -> Problem:
     """Build a problem from its name, or read it from a file.
 
     Args:
@@ -124,6 +166,11 @@ def module_of(text: str) -> str | None:
     """Name the module of the factory that ``text`` names; None for a file or an unknown name."""
     factory = _FACTORIES.get(text.partition(":")[0].strip())
     return None if factory is None else factory.__module__
+
+
+def factory_of(text: str) -> Callable[..., Problem] | None:
+    """The factory of a problem of noregret's own that ``text`` names; None for other problems."""
+    return _FACTORIES[text.partition(":")[0].strip()] if is_built_in(text) else None
 
 
 def _announced() -> None:
@@ -161,7 +208,7 @@ def _kind_of(name: str) -> str:
 # --- text to arguments and back -----------------------------------------------------------------------------------
 
 
-def _factory(name: str) -> Callable[..., Any]:
+def _factory(name: str) -> Callable[..., Problem]:
     if name not in _FACTORIES:
         _announced()
     if name not in _FACTORIES:
@@ -169,10 +216,10 @@ def _factory(name: str) -> Callable[..., Any]:
     return _FACTORIES[name]
 
 
-def _arguments(name: str, factory: Callable[..., Any], tail: str) -> dict[str, Any]:
-    hints = get_type_hints(factory)
-    known = list(inspect.signature(factory).parameters)
-    arguments: dict[str, Any] = {}
+def _arguments(name: str, factory: Callable[..., Problem], tail: str) -> dict[str, object]:
+    hints = NOISE | get_type_hints(factory)
+    known = [*inspect.signature(factory).parameters, *NOISE]
+    arguments: dict[str, object] = {}
     for part in tail.split(","):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (key and equals and value):
@@ -188,11 +235,11 @@ def _arguments(name: str, factory: Callable[..., Any], tail: str) -> dict[str, A
     return arguments
 
 
-def _alternatives(hint: Any) -> tuple[Any, ...]:
+def _alternatives(hint: object) -> tuple[object, ...]:
     return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
 
 
-def _parse(value: str, hint: Any) -> Any:
+def _parse(value: str, hint: object) -> object:
     """The value of a parameter annotated with ``hint``; ValueError when the text is not of that type."""
     kinds = _alternatives(hint)
     if types.NoneType in kinds and value.lower() == "none":
@@ -214,18 +261,17 @@ def _parse(value: str, hint: Any) -> Any:
     return value
 
 
-def _kind(hint: Any) -> str:
+def _kind(hint: object) -> str:
     """How to say a type in an error message."""
-    words = {
-        int: "a whole number", float: "a finite number", bool: "true or false", str: "text", types.NoneType: "none",
-    }  # fmt: skip
+    words: dict[object, str] = {int: "a whole number", float: "a finite number", bool: "true or false"}
+    words |= {str: "text", types.NoneType: "none"}
     kinds = [
         " or ".join(map(repr, get_args(k))) if get_origin(k) is Literal else words.get(k, str(k)) for k in _alternatives(hint)
     ]
     return " or ".join(kinds)
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     value = value.item() if hasattr(value, "item") else value
     if value is None or isinstance(value, bool):
         return str(value).lower()

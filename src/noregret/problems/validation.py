@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError
+
+if TYPE_CHECKING:
+    from noregret.problems.base import TabularCMDP
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -27,7 +30,7 @@ def first(bad: Mask) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(bad)[0])
 
 
-def refuse(name: str, bad: Mask, values: NDArray[Any], expected: str, said: str = "is {}") -> None:
+def refuse(name: str, bad: Mask, values: NDArray[np.generic], expected: str, said: str = "is {}") -> None:
     """Raise an error that names the first bad entry of an array, if there is one.
 
     Args:
@@ -216,7 +219,9 @@ def constraint_names(given: Sequence[str], m: int, word: str = "utility") -> tup
     return names
 
 
-def step_limit(limit: float | None, actions: ArrayLike | None, problem: Any) -> tuple[float | None, NDArray[np.int64] | None]:
+def step_limit(
+    limit: float | None, actions: ArrayLike | None, problem: TabularCMDP
+) -> tuple[float | None, NDArray[np.int64] | None]:
     """Check a limit on the cost 1 - g of every step and the action known to be safe in each state, or that both are None.
 
     Args:
@@ -253,7 +258,7 @@ def step_limit(limit: float | None, actions: ArrayLike | None, problem: Any) -> 
     return tau, safe
 
 
-def same_steps(problem: Any) -> None:
+def same_steps(problem: TabularCMDP) -> None:
     """Refuse a declaration ``share`` that the arrays of a problem contradict: the message names the first step and pair.
 
     A pair of state and action is looked at where it is available, and compared with the first step at which it is.

@@ -43,9 +43,9 @@ class WorldSpec:
     value_ranges: tuple[Range, ...] | None = None
 
     def __post_init__(self) -> None:
-        integer("horizon", self.horizon, 1)
-        integer("n_actions", self.n_actions, 1)
-        if (integer("n_states", self.n_states, 0) > 0) == (integer("dimension", self.dimension, 0) > 0):
+        for name, least in (("horizon", 1), ("n_actions", 1), ("n_states", 0), ("dimension", 0)):
+            object.__setattr__(self, name, integer(name, getattr(self, name), least))
+        if (self.n_states > 0) == (self.dimension > 0):
             raise InputError(f"n_states is {self.n_states} and dimension is {self.dimension}; expected one of them above 0")
         limits = np.atleast_1d(np.asarray(self.limits, dtype=np.float64))
         if limits.ndim != 1 or not len(limits) or not np.isfinite(limits).all():

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from noregret._system.checks import path
 
@@ -35,12 +34,14 @@ def build(
     """
     from noregret._system.files import make_folder
     from noregret.report import comparison, figures, page
-    from noregret.store.groups import comparison as grouped
+    from noregret.store.groups import compared
 
-    given = list(runs) if isinstance(runs, list | tuple | set) else [runs]
-    folders = [path("runs", one, "a folder with stored runs, or several (out= of a run is one)") for one in given]
-    made, out = grouped(page.collect(folders)[0]), make_folder(path("folder", folder))
-    written = [page.write(out / "report.html", folders, title)]
+    wanted = list(runs) if isinstance(runs, list | tuple | set) else [runs]
+    folders = [path("runs", one, "a folder with stored runs, or several (out= of a run is one)") for one in wanted]
+    finished, failed = page.collect(folders)
+    rows, out = page.rows(finished), make_folder(path("folder", folder))
+    written = [page.write_rows(out / "report.html", rows, failed, title or page.title_of(folders))]
+    made = compared((row.group, row.result) for row in rows)
     written += comparison.write_figures(made, out) if figures.available() else []
     return [*written, comparison.write_latex(made, out / "table.tex")]
 
@@ -48,8 +49,13 @@ def build(
 class _Callable(ModuleType):
     """A package that is called as :func:`build`."""
 
-    def __call__(self, *args: Any, **options: Any) -> list[Path]:
-        return build(*args, **options)
+    def __call__(
+        self,
+        runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        folder: str | os.PathLike[str],
+        title: str | None = None,
+    ) -> list[Path]:
+        return build(runs, folder, title)
 
 
 sys.modules[__name__].__class__ = _Callable

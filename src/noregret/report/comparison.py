@@ -1,11 +1,11 @@
-"""Groups of stored runs for a paper: figures for each problem, as PNG, SVG and PDF, and a table in LaTeX."""
+"""Groups of stored runs for a paper: figures of each problem, for a screen and for one and two columns, and a LaTeX table."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noregret._system.files import make_folder
 from noregret.report import figures
@@ -20,34 +20,57 @@ if TYPE_CHECKING:
 CURVES = 12
 
 
-def figure(labelled: Sequence[tuple[str, RunResult]], styles: dict[str, dict[str, Any]], title: str) -> Figure:
-    """Draw hard regret, hard violation and dual of some groups of one problem, means with 95% bands.
+#: What a figure shows, in this order; one of a single column has no room for the dual.
+SHOWN = ("hard_regret", "hard_violation", "dual")
+
+
+def figure(
+    labelled: Sequence[tuple[str, RunResult]], styles: Mapping[str, drawing.LineStyle], title: str, size: str | None = None
+) -> Figure:
+    """Draw hard regret, hard violation and dual of some groups of one problem, means with 95% bands and single trials.
 
     Args:
         labelled: the label and the result of each group.
         styles: the colour and the line of each label.
-        title: above the figure.
+        title: above the figure; a figure for a paper has none, as its caption says it.
+        size: "one-column" or "two-columns" for a paper; None for a screen.
     """
-    drawn, axes = drawing.new(1, 3, 12.0, 4.2)
-    for ax, which in zip(axes[0], ("hard_regret", "hard_violation", "dual"), strict=True):
-        drawing.curves(ax, which, labelled, styles)
-    axes[0, 2].axhline(float(labelled[0][1].optimal_dual[0]), color=drawing.GREY, linestyle=":", label="optimal dual")
-    drawing.shared_legend(axes)
-    drawn.suptitle(title, x=0.01, ha="left", fontsize=12)
+    with drawing.styled(size):
+        legend = 0.16 * -(-(len(labelled) + 1) // 2)
+        if size == "one-column":
+            drawn, axes = drawing.new(2, 1, drawing.WIDTHS[size], 3.8 + 2 * legend, size=size)
+        else:
+            width, height = (drawing.WIDTHS[size], 2.1 + legend) if size else (12.0, 4.2)
+            drawn, axes = drawing.new(1, 3, width, height, size=size)
+        for ax, which in zip(axes.flat, SHOWN, strict=False):
+            drawing.curves(ax, which, labelled, styles)
+            if size:  # the title says the rest
+                ax.set_ylabel({"hard_regret": "sum of rewards", "hard_violation": "sum of utilities", "dual": "price"}[which])
+        if len(axes.flat) == len(SHOWN):
+            axes.flat[2].axhline(float(labelled[0][1].optimal_dual[0]), color=drawing.GREY, linestyle=":", label="optimal dual")
+        drawing.shared_legend(axes, {"one-column": 1, "two-columns": 2}.get(size or "", 3))
+        if size is None:
+            drawn.suptitle(title, x=0.01, ha="left", fontsize=12)
     return drawn
 
 
 def write_figures(made: Comparison, folder: str | os.PathLike[str]) -> list[Path]:
-    """Figures for each problem as PNG, SVG and PDF. Every group is drawn, at most :data:`CURVES` in a figure."""
+    """Figures for each problem: PNG, SVG and PDF for a screen, and a PDF each for one and for two columns of a paper.
+
+    Every group is drawn, at most :data:`CURVES` in a figure.
+    """
     out, styles, written = make_folder(folder), made.styles(), list[Path]()
-    for problem, own in made.by_problem().items():
-        labelled = [(one.label, one.result) for one in own if one.result is not None]
+    for problem, outcomes in made.by_problem().items():
+        labelled = [(one.label, one.result) for one in outcomes if one.result is not None]
         sheets = [labelled[i : i + CURVES] for i in range(0, len(labelled), CURVES)]
         name = figures.file_name(problem)
         for n, sheet in enumerate(sheets, 1):
-            among = f", figure {n} of {len(sheets)} ({len(sheet)} of {len(own)} groups)" if len(sheets) > 1 else ""
+            among = f", figure {n} of {len(sheets)} ({len(sheet)} of {len(outcomes)} groups)" if len(sheets) > 1 else ""
             drawn = figure(sheet, styles, f"{problem}: means and 95% bands over the runs{among}")
-            written += figures.write_all(drawn, out / (name if n == 1 else f"{name}-figure-{n}"), dpi=200)
+            stem = out / (name if n == 1 else f"{name}-figure-{n}")
+            written += figures.write_all(drawn, stem, dpi=200)
+            for size in drawing.WIDTHS:
+                written.append(figures.write(figure(sheet, styles, problem, size), f"{stem}-{size}.pdf"))
     return written
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from noregret import metrics
 from noregret._system.files import write_whole
 from noregret.errors import printable
 from noregret.metrics import Slope
+from noregret.problems.base import Array
 from noregret.results import RunResult
-from noregret.results.drawing import COLOURS, GREY, STYLE, band, label, legend, new
+from noregret.results.drawing import COLOURS, GREY, band, label, legend, new, style
 from noregret.results.drawing import available as available
 from noregret.results.drawing import require as require
 from noregret.results.result import FITTED
@@ -39,10 +40,11 @@ def write(figure: Figure, path: str | os.PathLike[str], dpi: int = 110) -> Path:
 
     _literal(figure)
     kind = Path(path).suffix.lstrip(".") or "png"
-    metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {"Software": "noregret"})
+    undated: dict[str, dict[str, str | None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    metadata = undated.get(kind, {"Software": "noregret"})
 
     def draw(file: IO[bytes]) -> None:
-        with mpl.rc_context(STYLE):
+        with mpl.rc_context(style()):
             figure.savefig(file, format=kind, dpi=dpi, metadata=metadata)
 
     return write_whole(path, draw)
@@ -108,7 +110,7 @@ def trials(result: RunResult) -> str:
     return f"mean and 95% band of {n} trials" if n > 1 else "one trial"
 
 
-def log_log_fit(result: RunResult, which: str) -> tuple[Slope, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def log_log_fit(result: RunResult, which: str) -> tuple[Slope, Array, Array]:
     """Fit a line to the mean of a curve on log-log axes.
 
     Args:

@@ -54,10 +54,17 @@ def write(
     files = [tables.write_text(out / "curves.csv", _csv(history)), *figures.write_all(figure, out / "curves")]
     good = _meets(history)
     text = fill(
-        "learned.html", title=title[0], subtitle=title[1], table=history._summary(), cell=show, met=[None, *good],
-        curves=_inlined(out / "curves.png"), pictures=[(p.name, p.caption, _inlined(p.path)) for p in pictures],
-        summary=summary, repeats=repeats,
-    )  # fmt: skip
+        "learned.html",
+        title=title[0],
+        subtitle=title[1],
+        table=history._summary(),
+        cell=show,
+        met=[None, *good],
+        curves=_inlined(out / "curves.png"),
+        pictures=[(p.name, p.caption, _inlined(p.path)) for p in pictures],
+        summary=summary,
+        repeats=repeats,
+    )
     return [*files, tables.write_text(out / "page.html", text)]
 
 
@@ -68,7 +75,7 @@ def _meets(history: History) -> list[bool]:
 
 def _csv(history: History) -> str:
     columns = history._columns()
-    return csv_text([columns, *zip(*(values.tolist() for values in columns.values()), strict=True)])
+    return csv_text([columns, *zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)])
 
 
 def _inlined(path: Path) -> str:

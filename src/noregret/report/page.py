@@ -16,9 +16,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noregret import metrics
 from noregret._system.plugins import library
@@ -26,7 +27,9 @@ from noregret.errors import FileError, InputError
 from noregret.metrics import Interval, number, show
 from noregret.report.tables import write_text
 from noregret.results import SUMS, RunResult, drawing
+from noregret.results.result import few
 from noregret.store import Group, Store, StoredRun, group, load_runs
+from noregret.store.records import RunRecord
 
 #: Groups drawn on one page, and numbers in all their curves: about 3 MB of text beside plotly's 4.8.
 DRAWN, NUMBERS = 120, 300_000
@@ -38,7 +41,7 @@ _DASHES = {"-": "solid", "--": "dash", ":": "dot", "-.": "dashdot"}
 
 
 @dataclass(frozen=True)
-class Row:
+class GroupRow:
     """A group with its numbers at the last episode."""
 
     group: Group
@@ -46,10 +49,10 @@ class Row:
     iqm: dict[str, Interval]
 
 
-def collect(folders: Sequence[str | os.PathLike[str]]) -> tuple[list[StoredRun], dict[str, dict[str, Any]]]:
+def collect(folders: Sequence[str | os.PathLike[str]]) -> tuple[list[StoredRun], dict[str, RunRecord]]:
     """The finished and the failed runs of some folders; a run that is in several counts once."""
     runs: dict[str, StoredRun] = {}
-    failed: dict[str, dict[str, Any]] = {}
+    failed: dict[str, RunRecord] = {}
     for folder in folders:
         runs |= {run.id: run for run in load_runs(folder).runs}
         failed |= Store.at(folder).failures()
@@ -58,21 +61,21 @@ def collect(folders: Sequence[str | os.PathLike[str]]) -> tuple[list[StoredRun],
     return list(runs.values()), {id: record for id, record in failed.items() if id not in runs}
 
 
-def rows(runs: Sequence[StoredRun]) -> list[Row]:
+def rows(runs: Sequence[StoredRun]) -> list[GroupRow]:
     """The groups of runs with their numbers; a run whose curves are damaged is named in a warning and left out."""
     made = []
     for each in group(runs):
         result = each.result()
         iqm = {name: metrics.bootstrap_interval(getattr(result, name)[:, -1], metrics.iqm) for name in SUMS}
-        made.append(Row(each, result, iqm))
+        made.append(GroupRow(each, result, iqm))
     return made
 
 
-def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = None, title: str = "Runs") -> str:
+def page(made: Sequence[GroupRow], failed: dict[str, RunRecord] | None = None, title: str = "Runs") -> str:
     """The page as a text of HTML.
 
     Args:
-        runs: the finished runs.
+        made: the groups of finished runs, with their numbers.
         failed: the records of failed runs, by id.
         title: of the page.
 
@@ -80,26 +83,43 @@ def page(runs: Sequence[StoredRun], failed: dict[str, dict[str, Any]] | None = N
         NoRegretError: a library that the page needs is not installed.
     """
     plotly = library("plotly.offline", "the page", "report")
-    made = rows(runs)
     drawn = _drawn(made)
     # In a script element only "<" can end the text early; JSON may write it otherwise.
     data = json.dumps(_data(made, drawn), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     constants = sorted({name for row in made for name in row.result.constants})
     return fill(
-        "page.html", title=title, rows=made, quantities=SUMS, words=metrics.words, cell=show, ends=_interval,
-        constants=constants, constant=metrics.constant, data=data, plotly=plotly.get_plotlyjs(), runs=len(runs),
-        groups=len(made), drawn=len(drawn),
-        failed=failed or {}, problems=sorted({row.group.key.problem for row in made}), evaluation=_evaluation(made),
-    )  # fmt: skip
+        "page.html",
+        title=title,
+        rows=made,
+        quantities=SUMS,
+        words=metrics.words,
+        cell=show,
+        ends=_interval,
+        constants=constants,
+        constant=metrics.constant,
+        data=data,
+        plotly=plotly.get_plotlyjs(),
+        runs=sum(len(row.group.runs) for row in made),
+        groups=len(made),
+        drawn=len(drawn),
+        rare=few(min((row.result.trials for row in made), default=metrics.ENOUGH)),
+        failed=failed or {},
+        problems=sorted({row.group.key.problem for row in made}),
+        evaluation=_evaluation(made),
+    )
 
 
-def fill(template: str, **entries: Any) -> str:
+def fill(template: str, **entries: object) -> str:
     """A page of HTML from a template of this folder, in the style of all pages; texts are escaped."""
     jinja2 = library("jinja2", "the page", "report")
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("noregret", "report"), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+        loader=jinja2.PackageLoader("noregret", "report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     return str(environment.get_template(template).render(**entries)).removesuffix("\n")
 
 
@@ -118,11 +138,29 @@ def write(path: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]
     if Path(path).suffix not in (".html", ".htm"):
         raise InputError(f"{path}: expected a name that ends with .html")
     runs, failed = collect(folders)
-    text = page(runs, failed, title or f"Runs in {', '.join(Path(folder).name for folder in folders)}")
-    return write_text(path, text)
+    return write_rows(path, rows(runs), failed, title or title_of(folders))
 
 
-def _evaluation(made: Sequence[Row]) -> str:
+def title_of(folders: Sequence[str | os.PathLike[str]]) -> str:
+    """What a page about the runs of some folders is called."""
+    return f"Runs in {', '.join(Path(folder).name for folder in folders)}"
+
+
+def write_rows(
+    path: str | os.PathLike[str], made: Sequence[GroupRow], failed: dict[str, RunRecord], title: str = "Runs"
+) -> Path:
+    """Write the page of groups of runs.
+
+    Args:
+        path: the file.
+        made: the groups with their numbers.
+        failed: the records of failed runs, by id.
+        title: of the page.
+    """
+    return write_text(path, page(made, failed, title))
+
+
+def _evaluation(made: Sequence[GroupRow]) -> str:
     """How regret and violation were computed, by kind of problem; nothing is claimed for runs that do not say it."""
     kinds: dict[str | None, set[str]] = {}
     for row in made:
@@ -151,7 +189,7 @@ def _interval(interval: Interval) -> str:
 # --- what the page draws ------------------------------------------------------------------------------------------
 
 
-def _drawn(made: Sequence[Row]) -> list[int]:
+def _drawn(made: Sequence[GroupRow]) -> list[int]:
     """The groups whose curves are on the page, :data:`DRAWN` at most.
 
     The problems take turns, and each adds its group with the least sum of hard regret and hard violation that is left.
@@ -165,7 +203,7 @@ def _drawn(made: Sequence[Row]) -> list[int]:
     return sorted(turns[:DRAWN])
 
 
-def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
+def _data(made: Sequence[GroupRow], drawn: Sequence[int]) -> dict[str, object]:
     per_point = sum(3 * (len(SUMS) + made[i].result.dual.shape[2]) for i in drawn)
     points = int(np.clip(NUMBERS // max(per_point, 1), FEWEST_POINTS, MOST_POINTS))
     styles = drawing.styles((row.group.key.learner, row.group.label) for row in made)
@@ -191,7 +229,7 @@ def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
                 "last": {name: _ends(result.last(name)) for name in SUMS},
                 "each": {name: [_short(v) for v in getattr(result, name)[:, -1]] for name in ("hard_regret", "hard_violation")},
             }
-        )  # fmt: skip
+        )
     problems = {}
     for row in made:
         first = row.group.runs[0].record
@@ -202,7 +240,7 @@ def _data(made: Sequence[Row], drawn: Sequence[int]) -> dict[str, Any]:
     return {"problems": problems, "groups": groups}
 
 
-def thin(episodes: Any, points: int) -> Any:
+def thin(episodes: NDArray[np.int64], points: int) -> NDArray[np.int64]:
     """Positions of about ``points`` recorded episodes, half of them even on a linear and half on a logarithmic axis."""
     n = len(episodes)
     if n <= points:
@@ -213,8 +251,8 @@ def thin(episodes: Any, points: int) -> Any:
     return np.unique(np.concatenate([even, np.searchsorted(episodes, wanted).clip(0, n - 1)]))
 
 
-def _band(result: RunResult, which: str, pick: Any, constraint: int = 0) -> dict[str, list[float | None]]:
-    interval = drawing.cut(result.interval(which, constraint), which)
+def _band(result: RunResult, which: str, pick: NDArray[np.int64], constraint: int = 0) -> dict[str, list[float | None]]:
+    interval = result.interval(which, constraint)
     names = ("mean", "low", "high") if result.trials > 1 else ("mean",)
     return {name: [_short(v) for v in getattr(interval, name)[pick]] for name in names}
 
@@ -227,7 +265,7 @@ def _ends(interval: Interval) -> list[float | None]:
     return [_short(value) for value in (interval.mean, interval.low, interval.high)]
 
 
-def _short(value: Any) -> float | None:
+def _short(value: SupportsFloat) -> float | None:
     """A number with five digits, which are more than a screen shows; None if it is not finite."""
     number = float(value)
     return float(f"{number:.5g}") if math.isfinite(number) else None

@@ -9,19 +9,20 @@ from pathlib import Path
 import numpy as np
 
 from noregret._system.files import write_whole
-from noregret.metrics import Cell
+from noregret.metrics import ENOUGH, Cell
 from noregret.results import UNSAFE, RunResult
-from noregret.results.base import Table, csv_text, stack
+from noregret.results.base import NumberTable, csv_text, stack
 from noregret.results.comparison import CAPTION, unsafe
+from noregret.results.result import few
 
 
-def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
+def summary(results: Mapping[str, RunResult], title: str = "") -> NumberTable:
     """A table with a row for each labelled result: regret, violation, how both grow, and how fast the run was."""
     tightened = any(result.constants.get("zeta", 0.0) for result in results.values())
     columns = ["run", "trials", "episodes", "regret"]
     columns += ["regret against the tightened optimum"] if tightened else []
     limited = any(result.unsafe_steps is not None for result in results.values())
-    columns += ["hard regret", "violation", "hard violation"] + (["unsafe steps"] if limited else [])
+    columns += ["hard regret", "violation", "hard violation", "stuck"] + (["unsafe steps"] if limited else [])
     columns += ["slope of regret", "slope of hard regret", "episodes/s"]
     rows: list[tuple[Cell, ...]] = []
     for label, result in results.items():
@@ -31,9 +32,11 @@ def summary(results: Mapping[str, RunResult], title: str = "") -> Table:
         row: list[Cell] = [label, result.trials, int(result.episodes[-1]), result.last("regret")]
         row += [result.last("regret_tightened")] if tightened else []
         row += [result.last(which) for which in ("hard_regret", "violation", "hard_violation")]
+        row += [result.stuck]
         row += [unsafe(result)] if limited else []
         rows.append((*row, result.slope(), result.slope("hard_regret"), result.episodes_per_second))
-    return Table(title, columns, rows, f"{CAPTION} {UNSAFE}" if limited else CAPTION)
+    rare = few(min((result.trials for result in results.values()), default=ENOUGH))
+    return NumberTable(title, columns, rows, " ".join(filter(None, (CAPTION, UNSAFE if limited else "", rare))))
 
 
 def curves(results: Mapping[str, RunResult]) -> str:
@@ -47,6 +50,6 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     return write_whole(path, lambda file: file.write(text.encode()))
 
 
-def without_speed(table: Table) -> Table:
+def without_speed(table: NumberTable) -> NumberTable:
     """The table without speeds, for files: the bytes of a file must not depend on when and where the runs were played."""
     return table.only(set(table.columns) - {"episodes/s"})

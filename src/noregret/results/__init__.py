@@ -3,9 +3,18 @@
 from noregret.results.comparison import Comparison
 from noregret.results.history import History
 from noregret.results.policies import Played, PolicyReport
-from noregret.results.result import NO_PROMISE, RESULTS_VERSION, SUMS, UNSAFE, Outcome, RunResult, named_curves, record_grid
+from noregret.results.result import NO_PROMISE, SUMS, UNSAFE, Outcome, RunResult, named_curves, record_grid
 
 __all__ = [
-    "NO_PROMISE", "RESULTS_VERSION", "SUMS", "UNSAFE", "Comparison", "History", "Outcome", "Played", "PolicyReport",
-    "RunResult", "named_curves", "record_grid",
-]  # fmt: skip
+    "NO_PROMISE",
+    "SUMS",
+    "UNSAFE",
+    "Comparison",
+    "History",
+    "Outcome",
+    "Played",
+    "PolicyReport",
+    "RunResult",
+    "named_curves",
+    "record_grid",
+]

@@ -1,8 +1,8 @@
 """What every result can do: become a frame, be drawn, show itself in a notebook, be saved and loaded.
 
 A saved result is one .npz file: its arrays under their names, and everything else as JSON text in the array ``meta``. Nothing
-in it is ever run or unpickled. Only the classes that :func:`savable` was told of are made from a file. A :class:`Table` is what
-every result, command and page shows its numbers in.
+in it is ever run or unpickled. Only the classes that :func:`savable` was told of are made from a file. Every result, command
+and page shows its numbers in a :class:`NumberTable`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noregret._system.arrays import load_npz, said
 from noregret._system.files import write_whole
@@ -32,18 +34,21 @@ from noregret.results import drawing
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+#: What a formula of a spreadsheet begins with.
+FORMULA = ("=", "+", "-", "@")
 #: Of the layout of saved results; other ones are refused.
 FORMAT = 1
 #: What the annotation of a field promises.
-_KINDS: dict[str, Any] = {
-    "str": str, "int": int, "bool": bool, "float": float | int, "dict": dict, "tuple": tuple, "None": type(None),
-    "Array": np.ndarray, "NDArray": np.ndarray,
-}  # fmt: skip
+_KINDS: dict[str, type | UnionType] = {kind.__name__: kind for kind in (str, int, bool, dict, tuple)}
+_KINDS |= {"float": float | int, "None": type(None), "Array": np.ndarray, "NDArray": np.ndarray}
 _CLASSES: dict[str, type] = {}
+
+#: The columns of a frame, by name.
+Columns: TypeAlias = Mapping[str, Sequence[object] | NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
-class Table:
+class NumberTable:
     """Columns and rows of numbers, not of text: each way of writing the table decides how a number looks.
 
     A row has a cell for each column. A cell may be an :class:`~noregret.metrics.Interval`: the terminal, Markdown and HTML
@@ -72,7 +77,7 @@ class Table:
         parts: list[RenderableType] = [Text(printable(self.title), style="bold")] if self.title else []
         return Group(*parts, table, *([Text(printable(self.caption), style="italic")] if self.caption else []))
 
-    def only(self, names: Container[str]) -> Table:
+    def only(self, names: Container[str]) -> NumberTable:
         """The table with the columns of these names, in the table's order."""
         kept = [i for i, column in enumerate(self.columns) if column in names]
         rows = [[row[i] for i in kept] for row in self.rows]
@@ -90,9 +95,9 @@ class Table:
         header: list[str] = []
         for column, spread in zip(self.columns, wide, strict=True):
             header += [column, f"{column} low", f"{column} high"] if spread else [column]
-        rows: list[list[Any]] = []
+        rows: list[list[object]] = []
         for row in self.rows:
-            flat: list[Any] = []
+            flat: list[object] = []
             for cell, spread in zip(row, wide, strict=True):
                 if isinstance(cell, Interval):
                     flat += [float(cell.mean), float(cell.low), float(cell.high)]
@@ -109,11 +114,24 @@ class Table:
         return f"<div><strong>{escape(self.title)}</strong>{table}<small>{escape(self.caption)}</small></div>"
 
 
-def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows as CSV; an entry that is None is empty."""
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as CSV; an entry that is None is empty.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front, which spreadsheets do not show.
+    """
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
+    csv.writer(out, lineterminator="\n").writerows([_inert(cell) for cell in row] for row in rows)
     return out.getvalue()
+
+
+def _inert(cell: object) -> object:
+    if not isinstance(cell, str) or len(cell) < 2 or cell.lstrip()[:1] not in FORMULA:
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 class Shown(ABC):
@@ -123,13 +141,13 @@ class Shown(ABC):
     """
 
     @abstractmethod
-    def _columns(self) -> dict[str, Any]: ...
+    def _columns(self) -> Columns: ...
 
     @abstractmethod
-    def _summary(self) -> Table: ...
+    def _summary(self) -> NumberTable: ...
 
     @abstractmethod
-    def _draw(self, axes: Any) -> None: ...
+    def _draw(self, axes: drawing.Grid) -> None: ...
 
     def _grid(self) -> tuple[int, int]:
         return 1, 2
@@ -154,7 +172,7 @@ class Shown(ABC):
             return module.DataFrame(self._columns())
         raise NoRegretError("to_frame needs pandas or polars, and neither is installed: pip install pandas")
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: object = None) -> drawing.Grid:
         """Draw the result with matplotlib: means as lines, 95% intervals as bands.
 
         Args:
@@ -166,11 +184,11 @@ class Shown(ABC):
         rows, columns = self._grid()
         if axes is None:
             axes = drawing.new(rows, columns, 5.2 * columns, 3.8 * rows, window=True)[1]
-        axes = np.asarray(axes, dtype=object).reshape(-1)
-        if len(axes) != rows * columns:
-            raise InputError(f"axes has {len(axes)} entries; expected {rows} x {columns}")
-        self._draw(axes.reshape(rows, columns))
-        return axes.reshape(rows, columns)
+        flat: drawing.Grid = np.asarray(axes, dtype=object).reshape(-1)
+        if len(flat) != rows * columns:
+            raise InputError(f"axes has {len(flat)} entries; expected {rows} x {columns}")
+        self._draw(grid := flat.reshape(rows, columns))
+        return grid
 
     def _repr_html_(self) -> str:
         return self._summary().html()
@@ -220,12 +238,12 @@ class Saved(Shown):
             meta = json.loads(arrays.pop("meta").tobytes())
             if meta["noregret"] != FORMAT:
                 raise ValueError(f"its format is {meta['noregret']!r}; expected {FORMAT}")
-            found = _unpack(meta["result"], arrays)
-            if not isinstance(found, cls):
-                raise TypeError(f"it is a {type(found).__name__}")
+            result = _unpack(meta["result"], arrays)
+            if not isinstance(result, cls):
+                raise TypeError(f"it is a {type(result).__name__}")
         except Exception as error:  # a damaged file makes json and NumPy raise a dozen kinds
             raise FileError(f"{path}: is not a {cls.__name__} that noregret saved: {said(error)}") from None
-        return found
+        return result
 
     def _check(self) -> None:
         """Refuse arrays whose shapes or numbers cannot be those of such a result."""
@@ -245,7 +263,7 @@ def savable(*classes: type) -> None:
     _CLASSES.update({cls.__name__: cls for cls in classes})
 
 
-def stack(parts: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> dict[str, Any]:
+def stack(parts: Iterable[tuple[Mapping[str, object], Columns]]) -> Columns:
     """One table made of several. Each part gives constants, which are repeated in all its rows, and its own columns.
 
     A column that a part does not have is nan there.
@@ -253,16 +271,16 @@ def stack(parts: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> dict[
     made = list(parts)
     widest = max((columns for _, columns in made), key=len, default={})
     rows = [len(next(iter(columns.values()))) for _, columns in made]
-    stacked: dict[str, Any] = {
+    stacked: dict[str, Sequence[object] | NDArray[np.generic]] = {
         name: [made[i][0][name] for i, n in enumerate(rows) for _ in range(n)] for name in (made[0][0] if made else ())
     }
     for name in widest:
-        parted = [columns.get(name, np.full(n, np.nan)) for (_, columns), n in zip(made, rows, strict=True)]
+        parted = [np.asarray(columns.get(name, np.full(n, np.nan))) for (_, columns), n in zip(made, rows, strict=True)]
         stacked[name] = np.concatenate(parted)
     return stacked
 
 
-def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
+def _pack(value: object, name: str, arrays: dict[str, object]) -> object:
     """JSON for a value; its arrays go into ``arrays`` under names that start with ``name``."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -274,7 +292,7 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
         arrays[name] = value
         return {"array": name}
     if type(value).__name__ in _CLASSES:
-        keys = [f.name for f in fields(value)] if is_dataclass(value) else value._fields
+        keys = [f.name for f in fields(value)] if is_dataclass(value) else getattr(value, "_fields", ())
         return {"class": type(value).__name__, "fields": {k: _pack(getattr(value, k), f"{name}.{k}", arrays) for k in keys}}
     if isinstance(value, Mapping):
         pairs = enumerate(value.items())
@@ -284,7 +302,7 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
     raise InputError(f"{name} is a {type(value).__name__}; a saved result takes numbers, text, arrays and lists of them")
 
 
-def _unpack(value: Any, arrays: Mapping[str, Any]) -> Any:
+def _unpack(value: object, arrays: Mapping[str, object]) -> object:
     """The inverse of :func:`_pack`; whatever does not fit raises an error."""
     if not isinstance(value, dict | list):
         return value
@@ -306,7 +324,7 @@ def _unpack(value: Any, arrays: Mapping[str, Any]) -> Any:
     raise ValueError(f"an entry with {sorted(value)} is not known")
 
 
-def _check_kinds(made: Any) -> None:
+def _check_kinds(made: object) -> None:
     """Refuse an entry that is not of the kind its annotation names."""
     for name, declared in type(made).__annotations__.items():
         annotation = str(getattr(declared, "__forward_arg__", declared))  # named tuples wrap theirs

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
-from noregret.metrics import Cell, count, words
+from noregret.metrics import ENOUGH, Cell, count, words
 from noregret.results import drawing
-from noregret.results.base import Saved, Table, savable, stack
-from noregret.results.result import SUMS, UNSAFE, Outcome, RunResult
+from noregret.results.base import Columns, NumberTable, Saved, savable, stack
+from noregret.results.result import SUMS, UNSAFE, Outcome, RunResult, few
 
 #: What the numbers of a summary are.
-CAPTION = "Sums over all episodes: mean over the trials ± half of its 95% interval."
+CAPTION = (
+    "Sums over all episodes: mean over the trials ± half of its 95% interval. Stuck: the share of trials that still lose more "
+    "than 0.1 an episode over the last tenth."
+)
 #: What the draws of a table are.
 DRAWS = "Draws: transitions of a trial that were asked from a simulator, beside the episodes."
 
@@ -52,7 +55,7 @@ class Comparison(Saved, Sequence[Outcome]):
         """The outcomes with a result."""
         return [(one, one.result) for one in self.outcomes if one.result is not None]
 
-    def styles(self) -> dict[str, dict[str, Any]]:
+    def styles(self) -> dict[str, drawing.LineStyle]:
         """The colour and the line of each label, the same on every problem."""
         return drawing.styles((result.learner, one.label) for one, result in self.ran())
 
@@ -60,10 +63,10 @@ class Comparison(Saved, Sequence[Outcome]):
         if not all(isinstance(one, Outcome) for one in self.outcomes):
             raise TypeError("outcomes has something else than outcomes")
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Columns:
         return stack(({"problem": one.problem, "learner": one.label}, result._columns()) for one, result in self.ran())
 
-    def _summary(self) -> Table:
+    def _summary(self) -> NumberTable:
         """A row for each outcome: its trials and episodes, and the sums over all episodes."""
         ran = [(one, result) for one, result in self.ran() if len(result.episodes)]
         limited = any(result.unsafe_steps is not None for _, result in ran)
@@ -72,23 +75,24 @@ class Comparison(Saved, Sequence[Outcome]):
         for one, result in ran:
             row: list[Cell] = [one.problem, one.label, result.trials, int(result.episodes[-1])]
             row += [result.simulator_draws] if drew else []
-            rows.append((*row, *map(result.last, SUMS), *([unsafe(result)] if limited else [])))
+            rows.append((*row, *map(result.last, SUMS), result.stuck, *([unsafe(result)] if limited else [])))
         refused = [f" {one.label} did not run on {one.problem}: {one.reason}." for one in self.outcomes if one.result is None]
         sizes = ("problem", "learner", "trials", "episodes", *(["draws"] if drew else []))
-        columns = (*sizes, *map(words, SUMS), *(["unsafe steps"] if limited else []))
-        said = CAPTION + (f" {DRAWS}" if drew else "") + (f" {UNSAFE}" if limited else "")
-        return Table(repr(self)[1:-1], columns, rows, said + "".join(refused))
+        columns = (*sizes, *map(words, SUMS), "stuck", *(["unsafe steps"] if limited else []))
+        rare = few(min((result.trials for _, result in ran), default=ENOUGH))
+        said = " ".join([CAPTION, *([DRAWS] if drew else []), *([UNSAFE] if limited else []), *([rare] if rare else [])])
+        return NumberTable(repr(self)[1:-1], columns, rows, said + "".join(refused))
 
     def _grid(self) -> tuple[int, int]:
         return max(1, len({one.problem for one, _ in self.ran()})), 2
 
-    def _draw(self, axes: Any) -> None:
+    def _draw(self, axes: drawing.Grid) -> None:
         styles = self.styles()
         drawn = dict.fromkeys(one.problem for one, _ in self.ran())
         for row, problem in zip(axes, drawn, strict=False):
-            own = [(one.label, result) for one, result in self.ran() if one.problem == problem]
+            labelled = [(one.label, result) for one, result in self.ran() if one.problem == problem]
             for ax, which in zip(row, ("regret", "violation"), strict=True):
-                drawing.curves(ax, which, own, styles, f"{problem}: ")
+                drawing.curves(ax, which, labelled, styles, f"{problem}: ")
         drawing.shared_legend(axes)
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from noregret.metrics import Cell, count, mean_interval
 from noregret.problems.base import Array
 from noregret.results import drawing
-from noregret.results.base import Saved, Table, savable
+from noregret.results.base import Columns, NumberTable, Saved, savable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: A rolling mean is over one of so many parts of the episodes, and over a hundred at most; the table is about the last hundred.
 WINDOWS, RECENT = 10, 100
@@ -45,26 +48,26 @@ class History(Saved):
         if kinds != [(str, True)] * self.values.shape[1]:
             raise ValueError(f"names and limits are {self.names} and {self.limits}; expected {self.values.shape[1]} of each")
 
-    def _columns(self) -> dict[str, Any]:
-        made = {"episode": self.episodes, "reward": self.rewards}
+    def _columns(self) -> Columns:
+        made: dict[str, NDArray[np.generic]] = {"episode": self.episodes, "reward": self.rewards}
         made |= {name: self.values[:, i] for i, name in enumerate(self.names)}
         made |= {f"dual of {name}": self.dual[:, i] for i, name in enumerate(self.names)}
         return made | {"length": self.lengths}
 
-    def _summary(self) -> Table:
+    def _summary(self) -> NumberTable:
         if not len(self.rewards):
-            return Table(repr(self)[1:-1], (), ())
+            return NumberTable(repr(self)[1:-1], (), ())
         sense = "at most" if self.costs else "at least"
         rows: list[tuple[Cell, ...]] = [("reward", mean_interval(self.rewards[-RECENT:]), "")]
         for i, (name, limit) in enumerate(zip(self.names, self.limits, strict=True)):
             rows.append((name, mean_interval(self.values[-RECENT:, i]), f"{sense} {limit:g}"))
         caption = f"Means over the last {count(min(RECENT, len(self.rewards)), 'episode')}."
-        return Table(repr(self)[1:-1], ("total of an episode", "mean ± 95%", "asked for"), rows, caption)
+        return NumberTable(repr(self)[1:-1], ("total of an episode", "mean ± 95%", "asked for"), rows, caption)
 
     def _grid(self) -> tuple[int, int]:
         return 1, 3
 
-    def _draw(self, axes: Any) -> None:
+    def _draw(self, axes: drawing.Grid) -> None:
         reward, values, dual = axes[0]
         self._curve(reward, self.rewards, drawing.colour(self.learner), "reward")
         for i, (name, limit) in enumerate(zip(self.names, self.limits, strict=True)):
@@ -83,7 +86,7 @@ class History(Saved):
         """How many episodes a rolling mean is taken of."""
         return max(1, min(RECENT, len(self.rewards) // WINDOWS))
 
-    def _curve(self, ax: Any, numbers: Array, colour: str, name: str) -> None:
+    def _curve(self, ax: Axes, numbers: Array, colour: str, name: str) -> None:
         """Every episode as a dot, and the mean over the last ones as a line."""
         width = self._width()
         if width > 1:

@@ -1,8 +1,8 @@
 """From regret to a policy: what a run's policies amount to as one Markov policy, and how good it is.
 
 The paper's PAC remark (paper.tex l. 344) draws one of the K played policies at random. That mixture has the values
-(1/K) Σ_k V_j^{π_k}, and so has one Markov policy, that of the average occupancy (l. 944; :mod:`noregret.kernels.played`). A
-regret of R and a signed violation of B then make it ε-optimal with
+(1/K) Σ_k V_j^{π_k}, and so has one Markov policy, that of the average occupancy (l. 944;
+:mod:`noregret.kernels.worlds.played`). A regret of R and a signed violation of B then make it ε-optimal with
 
     ε_r = R/K,   ε_g = B/K,
 
@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noregret._system.checks import integer
 from noregret.errors import InputError, unknown_name
-from noregret.kernels.played import ALL, LAST, POLICY, TAIL
+from noregret.kernels.worlds.played import ALL, LAST, POLICY, TAIL
 from noregret.problems.base import Array
 from noregret.problems.policies import markov_policy
 from noregret.theory import Promise
@@ -99,16 +99,12 @@ class Played:
         self.occupancy(which, trial)  # refuses what there is not
         V, H = self.values[which, trial], float(self.available.shape[0])
         promise = self._promise(which)
-        told: dict[str, Any] = dict(promised_reward=None, promised_utility=None, theorem=None, unmet=promise, vacuous=True)
-        if not isinstance(promise, str):
-            r, g = promise.regret / promise.K, promise.violation / promise.K
-            told |= dict(
-                promised_reward=r, promised_utility=g, theorem=promise.theorem, unmet=None, vacuous=min(r, g) >= H
-            )  # fmt: skip
-        return PolicyReport(
-            which=which, trial=trial, V_r=float(V[0]), V_g=V[1:].copy(), epsilon_reward=float(self.optimal_value - V[0]),
-            epsilon_utility=float((self.thresholds - V[1:]).max()), **told,
-        )  # fmt: skip
+        short = float(self.optimal_value - V[0]), float((self.thresholds - V[1:]).max())
+        values = (which, trial, float(V[0]), V[1:].copy(), *short)
+        if isinstance(promise, str):
+            return PolicyReport(*values, None, None, None, unmet=promise, vacuous=True)
+        r, g = promise.regret / promise.K, promise.violation / promise.K
+        return PolicyReport(*values, r, g, promise.theorem, unmet=None, vacuous=min(r, g) >= H)
 
     def _promise(self, which: str) -> Promise | str:
         """What is promised of that policy, or why nothing is."""

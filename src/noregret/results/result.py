@@ -9,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import InputError
-from noregret.metrics import Cell, Interval, Slope, length, line, mean_interval
+from noregret.metrics import ENOUGH, Cell, Interval, Slope, length, line, mean_interval, stuck
 from noregret.problems.base import Array
 from noregret.results import drawing
-from noregret.results.base import Saved, Table, savable
+from noregret.results.base import Columns, NumberTable, Saved, savable
 from noregret.results.policies import Played, PolicyReport, Which
 from noregret.theory import Promise
-
-#: Raised when the numbers of some run change; stored runs of another version are not taken for the same run.
-RESULTS_VERSION = 1
 
 #: The sums over all episodes that every summary has.
 SUMS = ("regret", "hard_regret", "violation", "hard_violation")
@@ -66,13 +63,14 @@ class RunResult(Saved):
     threads: int
     explain: dict[str, str] = field(default_factory=dict)
     trials_requested: int = 1
-    notes: dict[str, Any] = field(default_factory=dict)  # numbers that the learner found out itself, (trials,)
+    notes: dict[str, Array] = field(default_factory=dict)  # numbers that the learner found out itself, (trials,)
     played: Played | None = field(default=None, repr=False)
     unsafe_steps: Array | None = None  # (trials,n); None where there is no limit on a step
+    uniform_loss: float | None = None  # what the uniform policy loses in an episode; None where that is not known
     _shapes: ClassVar[dict[str, str]] = {
-        "episodes": "n", "regret": "tn", "hard_regret": "tn", "violations": "tnm", "hard_violations": "tnm", "dual": "tnm",
-        "optimal_dual": "m",
-    }  # fmt: skip
+        **{"episodes": "n", "regret": "tn", "hard_regret": "tn", "optimal_dual": "m"},
+        **dict.fromkeys(("violations", "hard_violations", "dual"), "tnm"),
+    }
 
     def _check(self) -> None:
         super()._check()
@@ -108,6 +106,16 @@ class RunResult(Saved):
         return whole and self.trials >= self.trials_requested
 
     @property
+    def stuck(self) -> float:
+        """The share of trials that are stuck: they still lose much over the last tenth of the episodes.
+
+        A loss is hard regret plus hard violation of the worst constraint; :func:`noregret.metrics.stuck` says how much is much.
+        """
+        if not len(self.episodes):
+            return float("nan")
+        return float(stuck(self.episodes, self.hard_regret + self.hard_violation, self.uniform_loss).mean())
+
+    @property
     def episodes_per_second(self) -> float:
         """Episodes played per second of wall time, over all trials."""
         played = self.trials * (int(self.episodes[-1]) if len(self.episodes) else 0)
@@ -125,11 +133,11 @@ class RunResult(Saved):
             which: the name of the curve, such as "regret", "hard_violation" or "dual".
             constraint: the constraint, from 0, where ``which`` is "dual".
         """
-        return mean_interval(self._samples(which, constraint))
+        return drawing.cut(mean_interval(self._samples(which, constraint)), which)
 
     def last(self, which: str, constraint: int = 0) -> Interval:
         """What :meth:`interval` gives at the last recorded episode."""
-        return mean_interval(self._samples(which, constraint)[:, -1])
+        return drawing.cut(mean_interval(self._samples(which, constraint)[:, -1]), which)
 
     def slope(self, which: str = "regret") -> Slope:
         """The exponent of growth of a mean curve over the last nine tenths of the episodes; nan where no line fits.
@@ -138,9 +146,9 @@ class RunResult(Saved):
         line that fits is, :class:`noregret.metrics.Line` says.
         """
         mean = getattr(self, which).mean(axis=0)
-        found = line(self.episodes, mean, FITTED)
+        fit = line(self.episodes, mean, FITTED)
         fitted = mean[self.episodes >= FITTED * self.episodes[-1]]
-        return found.slope if (fitted > 0).all() and found.fits else Slope("nan")
+        return fit.slope if (fitted > 0).all() and fit.fits else Slope("nan")
 
     def _samples(self, which: str, constraint: int) -> Array:
         return np.asarray(self.dual[:, :, constraint] if which == "dual" else getattr(self, which))
@@ -164,8 +172,8 @@ class RunResult(Saved):
             raise InputError("keep_policy was False in this run; expected run(..., keep_policy=True)")
         return self.played
 
-    def _columns(self) -> dict[str, Any]:
-        made: dict[str, Any] = {
+    def _columns(self) -> Columns:
+        made: dict[str, NDArray[np.generic]] = {
             "trial": np.repeat(np.arange(self.trials), len(self.episodes)),
             "episode": np.tile(self.episodes, self.trials),
         }
@@ -174,7 +182,7 @@ class RunResult(Saved):
             made |= {f"{name}_{i}": curves[:, :, i].ravel() for i in range(curves.shape[2])}
         return made if self.unsafe_steps is None else made | {"unsafe_steps": self.unsafe_steps.ravel()}
 
-    def _summary(self) -> Table:
+    def _summary(self) -> NumberTable:
         """The numbers one below the other, each with a line that explains it."""
         gap = "" if self.slater_gap_used is None else f", told a Slater gap of {self.slater_gap_used:.6g}"
         title = (
@@ -182,7 +190,7 @@ class RunResult(Saved):
             f"optimal value {self.optimal_value:.6f}"
         )
         if not len(self.episodes):
-            return Table(title, (), (), "stopped before the first recorded episode")
+            return NumberTable(title, (), (), "stopped before the first recorded episode")
         worst = ", of the worst constraint" if self.violations.shape[2] > 1 else ""
         state = "" if self.complete else f", stopped before episode {self.episodes_requested:,}"
         rows: list[tuple[Cell, ...]] = [
@@ -190,6 +198,7 @@ class RunResult(Saved):
             ("hard regret", self.last("hard_regret"), "the same, summed only over episodes that earn less than that policy"),
             ("violation", self.last("violation"), "utility missing over all episodes together" + worst),
             ("hard violation", self.last("hard_violation"), "the same, summed only over episodes that fall short"),
+            ("stuck trials", self.stuck, "share of trials that still lose more than 0.1 an episode at the end"),
             ("slope of regret", self.slope(), "its growth: 0.5 is the square root of the episodes, 1 is linear"),
             ("slope of hard regret", self.slope("hard_regret"), "the same for hard regret"),
             ("episodes/s", self.episodes_per_second, length(self.trials, int(self.episodes[-1])) + state),
@@ -203,12 +212,12 @@ class RunResult(Saved):
         if zeta := self.constants.get("zeta", 0.0):
             text = f"against the best policy for thresholds raised by {zeta:g}"
             rows.insert(1, ("regret, tightened", self.last("regret_tightened"), text))
-        return Table(title, ("sum over all episodes", "mean ± 95%", "what it is"), rows)
+        return NumberTable(title, ("sum over all episodes", "mean ± 95%", "what it is"), rows, few(self.trials))
 
-    def _draw(self, axes: Any) -> None:
-        own = drawing.colour(self.learner)
+    def _draw(self, axes: drawing.Grid) -> None:
+        colour = drawing.colour(self.learner)
         for ax, which, unit in zip(axes[0], ("regret", "violation"), ("reward", "utility"), strict=True):
-            drawing.band(ax, self, which, colour=own, label=which)
+            drawing.band(ax, self, which, colour=colour, label=which, single=which == "regret")
             drawing.band(ax, self, f"hard_{which}", colour=drawing.GREY, label=f"hard {which}", line="--")
             worst = " of the worst constraint" if which == "violation" and self.dual.shape[2] > 1 else ""
             drawing.label(ax, which.capitalize() + worst, f"cumulative {which} ({unit})")
@@ -254,6 +263,11 @@ def record_grid(n: int, every: int, episodes: int) -> NDArray[np.int64]:
     """
     grid: NDArray[np.int64] = np.minimum((np.arange(n, dtype=np.int64) + 1) * every, episodes)
     return grid
+
+
+def few(trials: int) -> str:
+    """What a table says under few trials; nothing under many."""
+    return "" if trials >= ENOUGH else f"With fewer than {ENOUGH} trials rare failures cannot be seen."
 
 
 #: What a policy that does not learn promises; a learner without a theorem promises ("-", "-").

@@ -21,10 +21,13 @@ import numpy as np
 from noregret.errors import FileError, InputError, one_line
 from noregret.results import named_curves, record_grid
 from noregret.runs.loggers import Loggers
-from noregret.runs.prepare import Prepared, prepared
+from noregret.runs.prepare import prepared
 from noregret.runs.provenance import provenance
+from noregret.runs.start import start
 from noregret.runs.trial import Trial
+from noregret.runs.uniform import uniform_loss
 from noregret.store import RunKey, Store
+from noregret.store.checkpoints import CheckpointKeeper, Numbers
 from noregret.store.records import check_entries
 
 #: Seconds between checkpoints.
@@ -96,9 +99,8 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Endi
             return Ending(key.id, "there")
         sitting = datetime.now(UTC)
         try:
-            home = prepared(key)
             checkpoints = store.checkpoints(key.id)
-            trial, before = _take_up(home, key, store, checkpoints, settings)
+            trial, before = _take_up(key, store, checkpoints, settings)
             begin = time.monotonic()
             before["started"] = before["started"] or sitting.isoformat(timespec="seconds")
             first, kernel = trial.k, trial.seconds
@@ -116,7 +118,7 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Endi
             return ending
         times = {"started": before["started"], "finished": datetime.now(UTC).isoformat(timespec="seconds")}
         times |= {"sittings": before["sittings"] + 1, "seconds": before["seconds"] + time.monotonic() - begin}
-        entries = record(home, trial) | times | {"kernel_seconds": trial.seconds, "threads": 1} | provenance()
+        entries = record(trial) | times | {"kernel_seconds": trial.seconds, "threads": 1} | provenance()
         curves = curves_of(trial)
         release = held.pop_all()
 
@@ -128,7 +130,9 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Endi
         return ending
 
 
-def _play(trial: Trial, checkpoints: Any, before: dict[str, Any], begin: float, store: Store, settings: Settings) -> bool:
+def _play(
+    trial: Trial, checkpoints: CheckpointKeeper, before: dict[str, Any], begin: float, store: Store, settings: Settings
+) -> bool:
     """Play to the end, or until ``settings.stop`` is set; then a checkpoint is left and the answer is False."""
     due = time.monotonic() + settings.checkpoint_seconds
     key = trial.key
@@ -161,16 +165,16 @@ def _play(trial: Trial, checkpoints: Any, before: dict[str, Any], begin: float, 
     return True
 
 
-def _take_up(home: Prepared, key: RunKey, store: Store, checkpoints: Any, settings: Settings) -> tuple[Trial, dict[str, Any]]:
+def _take_up(key: RunKey, store: Store, checkpoints: CheckpointKeeper, settings: Settings) -> tuple[Trial, dict[str, Any]]:
     """The trial where its last whole checkpoint left it, compiled, and what earlier sittings took.
 
     A checkpoint that does not fit, of another version's learner, is named in a warning and moved aside; the run starts again.
     """
     begun: dict[str, Any] = {"seconds": 0.0, "sittings": 0, "started": None}
-    trial, found = _fresh(home, key, settings), checkpoints.load()
-    if found is None:
+    trial, checkpoint = _fresh(key, settings), checkpoints.load()
+    if checkpoint is None:
         return trial, begun
-    k, arrays, meta = found
+    k, arrays, meta = checkpoint
     try:
         check_entries(meta, {"seconds": float, "sittings": int, "started": str | None})
         trial.restore(k, arrays, meta)
@@ -178,28 +182,29 @@ def _take_up(home: Prepared, key: RunKey, store: Store, checkpoints: Any, settin
     except (InputError, KeyError, ValueError, TypeError) as error:
         store.set_aside(store.work(key.id), InputError(f"run {key.id}: its checkpoint does not fit: {one_line(error)}"))
         checkpoints.forget()
-        return _fresh(home, key, settings), begun
+        return _fresh(key, settings), begun
 
 
-def _fresh(home: Prepared, key: RunKey, settings: Settings) -> Trial:
-    trial = home.start(key)
+def _fresh(key: RunKey, settings: Settings) -> Trial:
+    trial = start(key)
     if settings.keep_policies:
         trial.keep_policies()
     trial.compile()
     return trial
 
 
-def curves_of(trial: Trial) -> dict[str, Any]:
+def curves_of(trial: Trial) -> dict[str, Numbers]:
     """The curves of a trial so far, by name; with the policies that were played, if the trial keeps them."""
     n = trial.recorded
-    curves: dict[str, Any] = {"episodes": record_grid(n, trial.every, trial.episodes)}
+    curves: dict[str, Numbers] = {"episodes": record_grid(n, trial.every, trial.episodes)}
     curves |= named_curves(trial.curves[:n], trial.problem.n_constraints)
     return curves if trial.kept is None else curves | {"kept": trial.kept}
 
 
-def record(home: Prepared, trial: Trial) -> dict[str, Any]:
+def record(trial: Trial) -> dict[str, object]:
     """What the store keeps of a run beside its curves, its times and its machine."""
     learner, key, problem = trial.learner, trial.key, trial.problem
+    home = prepared(key)
     best = home.best(key)
     last = named_curves(trial.curves[-1], problem.n_constraints)
     return {
@@ -215,5 +220,5 @@ def record(home: Prepared, trial: Trial) -> dict[str, Any]:
         "notes": learner.notes(),
         "optimal_dual": best.dual.tolist(),
         "slater_gap": best.slater_gap,
-        "slater_gap_used": best.slater_gap if key.slater_gap == "oracle" else key.slater_gap,
+        "uniform_loss": uniform_loss(trial, best.value),
     }

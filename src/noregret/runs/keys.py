@@ -1,18 +1,26 @@
-"""Runs as data: which trials of which learner on which problem. This is the one place where keys of runs are made."""
+"""Runs as data: which trials of which learner on which problem. Keys of runs are made here and nowhere else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeAlias
 
-from noregret import learners
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from noregret._system.checks import integer
-from noregret.errors import InputError, unknown_name
-from noregret.learners.registry import check_episodes, source_hash
-from noregret.runs.prepare import FIXED_POLICIES, Prepared, prepare
+from noregret.errors import InputError
+from noregret.learners.registry import checked_episodes
+from noregret.problems.continuous import Encoder
+from noregret.runs.choose import choose, class_of
+from noregret.runs.code import code_of
+from noregret.runs.prepare import Named, prepare
 from noregret.runs.supplies import supply
 from noregret.store import RunKey
+
+#: The first states as one may ask for them: drawn, one, or several in turn.
+StartsAsked: TypeAlias = str | int | list[int] | tuple[int, ...] | NDArray[np.integer] | None
 
 #: More trials of a run, and points of a curve, would be a mistake.
 MOST_TRIALS, MOST_POINTS = 1_000_000, 10_000_000
@@ -45,7 +53,7 @@ class Ask:
         [('uniform', 0), ('uniform', 1)]
     """
 
-    problem: Any
+    problem: Named
     learner: str
     episodes: int
     trials: int = 1
@@ -53,9 +61,9 @@ class Ask:
     record_every: int = 100
     preset: str = "practical"
     slater_gap: float | str | None = None
-    starts: Any = None
-    features: Any = None
-    params: Mapping[str, Any] = field(default_factory=dict)
+    starts: StartsAsked = None
+    features: ArrayLike | Encoder | None = None
+    params: Mapping[str, object] = field(default_factory=dict)
 
     def keys(self) -> list[RunKey]:
         """Make the key of each trial, in the order of the trials.
@@ -63,18 +71,28 @@ class Ask:
         Raises:
             InputError: the problem or the learner is not known, or a number is out of its range.
         """
-        check_length(self.episodes, trials=self.trials, seed=self.seed, record_every=self.record_every)
-        entries: dict[str, Any] = {
-            "episodes": int(self.episodes), "record_every": int(self.record_every), "seed": int(self.seed),
-            "preset": self.preset, "slater_gap": self.slater_gap, "starts": _plain(self.starts), "params": dict(self.params),
-            "features_hash": None if self.features is None else supply(self.features),
-        }  # fmt: skip
-        home = prepare(self.problem)
-        return [make_key(home, self.learner, trial=trial, **entries) for trial in range(self.trials)]
+        episodes, trials, seed, every = checked_length(
+            self.episodes, trials=self.trials, seed=self.seed, record_every=self.record_every
+        )
+        first = make_key(
+            self.problem,
+            self.learner,
+            episodes,
+            seed,
+            record_every=every,
+            preset=self.preset,
+            slater_gap=self.slater_gap,
+            starts=self.starts,
+            features=self.features,
+            params=self.params,
+        )
+        return [replace(first, trial=trial) for trial in range(trials)]
 
 
-def check_length(episodes: Any, *, trials: Any, seed: Any, record_every: Any, **others: Any) -> None:
-    """Refuse lengths with which nothing can be run.
+def checked_length(
+    episodes: int, *, trials: int, seed: int, record_every: int, **others: int | None
+) -> tuple[int, int, int, int]:
+    """Refuse lengths with which nothing can be run; returns episodes, trials, seed and record_every as integers.
 
     Args:
         episodes: the episodes of a trial, at least 1.
@@ -86,35 +104,74 @@ def check_length(episodes: Any, *, trials: Any, seed: Any, record_every: Any, **
     Raises:
         InputError: a number is not whole, too small, or so large that it must be a mistake.
     """
-    check_episodes(episodes)
-    for name, value in {"trials": trials, "record_every": record_every, **others}.items():
-        if value is not None or name in ("trials", "record_every"):
+    episodes, trials = checked_episodes(episodes), integer("trials", trials, 1)
+    record_every = integer("record_every", record_every, 1)
+    for name, value in others.items():
+        if value is not None:
             integer(name, value, 1)
     if trials > MOST_TRIALS or episodes // record_every > MOST_POINTS:
         raise InputError(
             f"{trials} trials with {episodes // record_every} recorded points each were asked for; expected at most "
-            f"{MOST_TRIALS:,} and {MOST_POINTS:,}: raise record_every, or lower trials"
+            f"{MOST_TRIALS:,} trials and {MOST_POINTS:,} points each: raise record_every, or lower trials"
         )
-    integer("seed", seed, 0)
+    return episodes, trials, integer("seed", seed, 0), record_every
 
 
-def make_key(home: Prepared, learner: str, **entries: Any) -> RunKey:
-    """Make the key of one run.
+def make_key(
+    problem: Named,
+    learner: str,
+    episodes: int,
+    seed: int = 0,
+    trial: int = 0,
+    record_every: int = 100,
+    *,
+    preset: str = "practical",
+    slater_gap: float | str | None = None,
+    starts: StartsAsked = None,
+    features: ArrayLike | Encoder | None = None,
+    params: Mapping[str, object] | None = None,
+) -> RunKey:
+    """Make the key of one run: find the constants in force, and a hash of the code. Nothing is solved but a Slater gap.
 
     Args:
-        home: the prepared problem.
-        learner: the learner's name, or one of :data:`FIXED_POLICIES`.
-        entries: the other fields of :class:`~noregret.store.RunKey`.
+        problem: as in :class:`Ask`, and so are the others.
+        learner: the learner's name, or "optimal" or "safest".
+        episodes: how many episodes the trial has.
+        seed: the number that all randomness is drawn from.
+        trial: the number of the trial, from 0.
+        record_every: every so many episodes a point of the curves is recorded.
+        preset: which column of the learner's table gives its constants.
+        slater_gap: what the learner is told of the Slater gap γ; "oracle" solves the problem.
+        starts: the first states.
+        features: the features φ that the learner sees.
+        params: constants of the learner that override the preset's.
 
     Raises:
-        InputError: no learner has this name.
+        InputError: the problem, the learner or a parameter is not known, or a value cannot be used.
     """
-    if learner not in FIXED_POLICIES and learner not in learners.names():
-        raise unknown_name("learner", learner, [*learners.names(), *FIXED_POLICIES])
-    key = RunKey(home.name, learner, problem_hash=home.hash, learner_hash=source_hash(learner), **entries)
-    return replace(key, meaning=home.meaning(learner, key.preset, key.params))
+    home = prepare(problem)
+    key = RunKey(
+        home.name,
+        learner,
+        int(episodes),
+        int(seed),
+        trial,
+        int(record_every),
+        starts=_plain(starts),
+        problem_hash=home.hash,
+        features_hash=None if features is None else supply(features),
+        code=code_of(class_of(learner), home.name),
+        preset=preset,
+        slater_gap=slater_gap,
+        params=dict(params or {}),
+    )
+    choice = choose(key)
+    return replace(key, constants=choice.constants, told=choice.told)
 
 
-def _plain(starts: Any) -> Any:
+def _plain(starts: StartsAsked) -> str | int | list[int] | None:
     """Starts as JSON can hold them: an array or a tuple becomes a list."""
-    return starts.tolist() if hasattr(starts, "tolist") else list(starts) if isinstance(starts, tuple) else starts
+    if isinstance(starts, np.ndarray | np.generic):
+        plain: int | list[int] = starts.tolist()
+        return plain
+    return list(starts) if isinstance(starts, tuple) else starts

@@ -10,20 +10,29 @@ import csv
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from noregret._system.files import make_folder
 from noregret.errors import InputError, told, unknown_name
+from noregret.problems.base import Array
 from noregret.results import named_curves, record_grid
 from noregret.store import RunKey
+
+if TYPE_CHECKING:
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    from noregret.runs.trial import Trial
+
+#: What a logger says that is told points too early.
+BEFORE = "a logger is told points before its start"
 
 
 class Logger(Protocol):
     """An object that is told what happens in a run while the run is played."""
 
-    def start(self, run: Mapping[str, Any]) -> None:
+    def start(self, run: Mapping[str, object]) -> None:
         """The run starts or goes on; ``run`` has the entries of its :class:`~noregret.store.RunKey`, and its ``id``."""
 
     def log(self, episode: int, values: Mapping[str, float]) -> None:
@@ -41,7 +50,7 @@ class CSVLogger:
         self._file: IO[str] | None = None
         self._names: list[str] = []
 
-    def start(self, run: Mapping[str, Any]) -> None:
+    def start(self, run: Mapping[str, object]) -> None:
         """Open an empty file: the points from before a stop are told again."""
         path = make_folder(self.folder) / f"{run['id']}.csv"
         with told(path, "cannot be written"):
@@ -51,7 +60,7 @@ class CSVLogger:
     def log(self, episode: int, values: Mapping[str, float]) -> None:
         """Write a recorded point as a row."""
         if self._file is None:
-            raise InputError("a logger is told points before its start")
+            raise InputError(BEFORE)
         writer = csv.writer(self._file, lineterminator="\n")
         if not self._names:
             self._names = list(values)
@@ -70,13 +79,13 @@ class TensorBoardLogger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._writer: Any = None
+        self._writer: EventFileWriter | None = None
 
-    def start(self, run: Mapping[str, Any]) -> None:
+    def start(self, run: Mapping[str, object]) -> None:
         """Open a fresh event file for the run."""
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-        folder = make_folder(self.folder / run["id"])
+        folder = make_folder(self.folder / str(run["id"]))
         for old in folder.glob("events.out.tfevents.*"):  # of an earlier sitting, whose points are told again
             old.unlink(missing_ok=True)
         self._writer = EventFileWriter(str(folder))
@@ -86,6 +95,8 @@ class TensorBoardLogger:
         from tensorboard.compat.proto import event_pb2, summary_pb2
 
         summary = summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag=name, simple_value=v) for name, v in values.items()])
+        if self._writer is None:
+            raise InputError(BEFORE)
         self._writer.add_event(event_pb2.Event(step=episode, summary=summary))
 
     def finish(self, complete: bool) -> None:
@@ -125,7 +136,7 @@ class Loggers:
             logger.start(self._key.to_json() | {"id": self._key.id})
         return self
 
-    def __call__(self, trial: Any) -> None:
+    def __call__(self, trial: Trial) -> None:
         """Tell all loggers the points that were recorded since the last call."""
         if not self._loggers:
             return
@@ -142,7 +153,7 @@ class Loggers:
             logger.finish(self._complete and error is None)
 
 
-def point(named: Mapping[str, Any], row: int) -> dict[str, float]:
+def point(named: Mapping[str, Array], row: int) -> dict[str, float]:
     """The values of a recorded point by the words of the results; the paper's violation is the positive part."""
     values = {"regret": float(named["regret"][row]), "hard_regret": float(named["hard_regret"][row])}
     parts = {

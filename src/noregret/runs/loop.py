@@ -1,36 +1,40 @@
-"""The only loop over episodes, compiled once for each type of a learner's state: Alg. 1, l. 2-16."""
+"""The compiled loop over episodes on tables, made once for each type of a learner's state: Alg. 1, l. 2-16.
+
+Episodes on states that are vectors, which Python code draws, are played by :mod:`noregret.runs.trial` and by agents.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from noregret.kernels import world as worlds
-from noregret.kernels.dispatch import compiled, plan, update
-from noregret.kernels.jit import jit
-from noregret.kernels.played import keep
-from noregret.kernels.stepwise import unsafe_steps
+from noregret.kernels.compiler.dispatch import compiled, plan, update
+from noregret.kernels.compiler.jit import jit
+from noregret.kernels.types import Array, Integers, State
+from noregret.kernels.worlds import world as worlds
+from noregret.kernels.worlds.played import keep
+from noregret.kernels.worlds.stepwise import unsafe_steps
+from noregret.kernels.worlds.world import CompiledWorld, Scratch
 
 
 def _block(
-    state: Any,
-    world: Any,
-    scratch: Any,
-    u: Any,
-    v: Any,
-    z: Any,
+    state: State,
+    world: CompiledWorld,
+    scratch: Scratch,
+    u: Array,
+    v: Array,
+    z: Array | None,
     k: int,
     K: int,
     every: int,
-    starts: Any,
-    V_star: Any,
-    b: Any,
-    sums: Any,
-    curves: Any,
-    kept: Any,
-    limit: Any,
+    starts: Integers,
+    V_star: Array,
+    b: Array,
+    sums: Array,
+    curves: Array,
+    kept: Array | None,
+    limit: float | None,
 ) -> int:
     """Play episodes k, k+1, ... (from 0), one for each row of uniforms; returns the first one with a value that is not finite.
 
@@ -45,7 +49,7 @@ def _block(
     for i in range(len(u)):  # Alg. 1, l. 2
         if z is not None:
             for j in range(z.shape[1]):
-                state.uniforms[j] = z[i, j]
+                state.uniforms[j] = z[i, j]  # type: ignore[attr-defined]  # such a learner has them
         plan(state)
         best = V_star[0]
         if len(starts) > 0:
@@ -82,6 +86,6 @@ def _block(
 block = jit(_block, references=False)
 
 
-def block_for(state: Any) -> Callable[..., int]:
+def block_for(state: State) -> Callable[..., int]:
     """The loop for a state; code of learners from elsewhere is compiled in each process, as we cannot see its edits."""
     return compiled(_block, block, state)

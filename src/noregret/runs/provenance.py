@@ -5,23 +5,31 @@ from __future__ import annotations
 import platform
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import noregret
 from noregret._system.cores import available_cores
-from noregret.kernels.jit import source_hash
+from noregret.kernels.compiler.source import source_hash
 
 
 @cache
-def provenance() -> dict[str, Any]:
+def provenance() -> dict[str, dict[str, str | int]]:
     """``versions`` of the libraries and ``machine``."""
-    versions = {"noregret": noregret.__version__, "python": platform.python_version(), "sources": source_hash()}
+    versions: dict[str, str | int] = {
+        "noregret": noregret.__version__,
+        "python": platform.python_version(),
+        "sources": source_hash(),
+    }
     for name in ("numpy", "scipy", "numba"):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:  # vendored in some way: still a run
             versions[name] = "unknown"
-    machine = {"name": platform.node(), "system": platform.platform(), "cpu": _cpu(), "cores": available_cores()}
+    machine: dict[str, str | int] = {
+        "name": platform.node(),
+        "system": platform.platform(),
+        "cpu": _cpu(),
+        "cores": available_cores(),
+    }
     return {"versions": versions, "machine": machine}
 
 

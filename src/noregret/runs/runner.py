@@ -12,27 +12,34 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from noregret import DEFAULT_LEARNER
+from noregret import DEFAULT_LEARNER, oracle
 from noregret._system import checks
 from noregret._system.cores import available_cores
 from noregret._system.progress import Progress
 from noregret.errors import InputError, NoRegretError
-from noregret.features import is_linear
+from noregret.learners.base import Learner
+from noregret.problems.continuous import Encoder
 from noregret.results import Played, RunResult
 from noregret.runs.backends.job import Context
+from noregret.runs.choose import choose
 from noregret.runs.execute import CHECKPOINT_SECONDS, Ending, curves_of, record
-from noregret.runs.keys import Ask, check_length
-from noregret.runs.prepare import prepared
+from noregret.runs.keys import Ask, StartsAsked, checked_length
+from noregret.runs.prepare import Named, prepared
 from noregret.runs.schedule import Summary, schedule
-from noregret.runs.signals import Wish, stopping
+from noregret.runs.signals import StopSignal, stopping
+from noregret.runs.start import check, notice, promised, start
 from noregret.runs.supplies import ONLY_HERE
-from noregret.runs.trial import Trial
 from noregret.store import MemoryStore, RunKey, Store, collect
-from noregret.theory import Promise
+from noregret.store.checkpoints import Checkpoint
+from noregret.store.records import RunRecord
+
+#: The record and the curves of a trial.
+Part: TypeAlias = tuple[RunRecord, dict[str, NDArray[np.generic]]]
 
 #: The folder with the runs, inside the folder of whatever they were played for.
 RUNS = "runs"
@@ -84,7 +91,7 @@ class Sitting:
 
     store: Store
     summary: Summary
-    wish: Wish = field(default_factory=Wish)  # the signal that ended the call, if one did
+    signal: StopSignal = field(default_factory=StopSignal)  # the one that ended the call, if one did
     workers: int = 1
 
     @property
@@ -101,25 +108,24 @@ class Sitting:
         parts = [part for key in keys if (part := self._part(key)) is not None]
         parts = parts or [_part_of(keys[0], None)]
         result = collect(keys[0], parts, len(keys))
-        at_once = min(self.workers, len(keys))
-        return replace(result, threads=at_once, seconds=result.seconds / at_once)  # without compilation
+        at_once, why = min(self.workers, len(keys)), choose(keys[0]).why  # another ask may have played the runs
+        return replace(result, threads=at_once, seconds=result.seconds / at_once, explain=result.explain | why)
 
-    def _part(self, key: RunKey) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    def _part(self, key: RunKey) -> Part | None:
         if self.store.has(key.id):
             run = self.store.read(key.id)
             return run.record, run.curves()
-        found = self.store.checkpoints(key.id).load()
-        return None if found is None else _part_of(key, found)
+        checkpoint = self.store.checkpoints(key.id).load()
+        return None if checkpoint is None else _part_of(key, checkpoint)
 
 
-def _part_of(key: RunKey, found: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _part_of(key: RunKey, checkpoint: Checkpoint | None) -> Part:
     """The record and the curves of a run that is not finished: at its checkpoint, or at its beginning where that is None."""
-    home = prepared(key)
-    trial = home.start(key)
-    if found is not None:
-        trial.restore(*found)
-    spent = {"seconds": 0.0 if found is None else found[2]["seconds"], "kernel_seconds": trial.seconds}
-    return record(home, trial) | spent, curves_of(trial)
+    trial = start(key)
+    if checkpoint is not None:
+        trial.restore(*checkpoint)
+    spent = {"seconds": 0.0 if checkpoint is None else checkpoint[2]["seconds"], "kernel_seconds": trial.seconds}
+    return cast(RunRecord, record(trial) | spent), curves_of(trial)
 
 
 def play(
@@ -151,13 +157,18 @@ def play(
         if unnamed is not None and not isinstance(store, MemoryStore):
             raise InputError("features is a feature map without plain content; expected out=None and backend 'threads'")
         context = Context(
-            store, how.workers or available_cores(), how.imports, how.address, checkpoint_seconds=how.checkpoint_seconds,
-            loggers=how.loggers, **here,
-        )  # fmt: skip
-        with stopping(context.stop) as wish:
+            store,
+            how.workers or available_cores(),
+            how.imports,
+            how.address,
+            checkpoint_seconds=how.checkpoint_seconds,
+            loggers=how.loggers,
+            **here,
+        )
+        with stopping(context.stop) as signal:
             summary = schedule(keys, context, how.backend, how.progress, tell)
         stays = isinstance(store, MemoryStore) or how.out is not None
-        return Sitting(store if stays else _in_memory(store, keys), summary, wish, context.workers)
+        return Sitting(store if stays else _in_memory(store, keys), summary, signal, context.workers)
 
 
 def kept_in(out: str | os.PathLike[str] | None) -> Path | None:
@@ -187,7 +198,7 @@ def _in_memory(store: Store, keys: Sequence[RunKey]) -> MemoryStore:
 
 
 def run(
-    problem: Any,
+    problem: Named,
     learner: str = DEFAULT_LEARNER,
     *,
     episodes: int,
@@ -195,9 +206,9 @@ def run(
     seed: int = 0,
     record_every: int = 100,
     preset: str = "practical",
-    features: Any = None,
+    features: ArrayLike | Encoder | None = None,
     slater_gap: float | str | None = None,
-    starts: Any = None,
+    starts: StartsAsked = None,
     threads: int | None = None,
     block_size: int | None = None,
     progress: Progress = None,
@@ -206,7 +217,7 @@ def run(
     fresh: bool = False,
     backend: str = "threads",
     address: str | None = None,
-    **params: Any,
+    **params: object,
 ) -> RunResult:
     """Run a learner on a problem and measure its exact regret and violation.
 
@@ -245,16 +256,16 @@ def run(
         >>> result.regret.shape
         (2, 2)
     """
-    check_length(episodes, trials=trials, seed=seed, record_every=record_every, threads=threads, block_size=block_size)
-    ask = Ask(problem, learner, episodes, trials, seed, record_every, preset, slater_gap, starts, features, params)
+    others = {"threads": threads, "block_size": block_size}
+    length = checked_length(episodes, trials=trials, seed=seed, record_every=record_every, **others)
+    ask = Ask(problem, learner, *length, preset, slater_gap, starts, features, params)
     keys = ask.keys()
-    home = prepared(keys[0])
-    first = home.start(keys[0])  # what is wrong is said before anything is played
+    made = check(keys[0])  # what is wrong is said before anything is played
     if keep_policy:
-        home.finite("keep_policy")
+        prepared(keys[0]).finite("keep_policy")
     if keep_policy and (starts is not None or out is not None or backend != "threads"):
         raise InputError("keep_policy is True; expected no starts, no out, and backend 'threads'")
-    here: dict[str, Any] = {"block_size": block_size, "keep_policies": keep_policy, "raises": True, "notice": first.notice}
+    here: dict[str, Any] = {"block_size": block_size, "keep_policies": keep_policy, "raises": True, "notice": notice(made)}
     how = How(kept_in(out), fresh, backend, address, threads, progress=progress)
     sitting = play(keys, how, **(here if backend == "threads" else {}))
     for error in sitting.summary.failed.values():
@@ -262,21 +273,14 @@ def run(
     if sitting.stopped and sitting.summary.episodes == 0:
         raise KeyboardInterrupt
     result = sitting.result(keys)
-    return replace(result, played=_played(sitting, keys, first)) if keep_policy else result
+    return replace(result, played=_played(sitting, keys, made)) if keep_policy else result
 
 
-def _played(sitting: Sitting, keys: Sequence[RunKey], first: Trial) -> Played | None:
+def _played(sitting: Sitting, keys: Sequence[RunKey], learner: Learner) -> Played:
     """What ``result.policy()`` needs, with the exact values of each policy."""
-    from noregret import oracle
-
-    problem = first.problem
+    home = prepared(keys[0])
+    problem = home.finite("keep_policy")
     parts = [part[1]["kept"] for key in keys if (part := sitting._part(key)) is not None]
-    played = Played(np.stack(parts), problem.available, first.V_star, problem.b, promised(first))
+    promise = promised(keys[0], learner)
+    played = Played(np.stack(parts), problem.available, home.best(keys[0]).value, problem.b, promise)
     return played.valued(lambda policy: oracle.evaluate(problem, policy))
-
-
-def promised(trial: Trial) -> Promise | str:
-    """What a theorem promises of a trial's run, or in one sentence why none does; no episode need be played."""
-    best = prepared(trial.key).best(trial.key)
-    said: Promise | str = trial.learner.promised(best.slater_gap, is_linear(trial.problem, trial.learner.phi))
-    return said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import Literal
 from noregret._system.files import make_folder
 from noregret._system.progress import Progress, bar
 from noregret.errors import FileError, unknown_name
+from noregret.learners.registry import check_imported
 from noregret.runs import loggers
 from noregret.runs.backends.job import Context
 from noregret.runs.execute import Ending
@@ -22,6 +24,8 @@ from noregret.store import MemoryStore, RunKey, Store
 BACKENDS = {"threads": "threads.play", "processes": "processes.play", "ray": "clusters.on_ray", "dask": "clusters.on_dask"}
 #: Seconds between two looks at runs that another process holds.
 LOOK_AGAIN = 0.5
+#: Seconds that runs have to leave their checkpoints, before the person who pressed Ctrl-C is told how to end them at once.
+PATIENCE = 3.0
 
 
 @dataclass
@@ -71,15 +75,18 @@ def schedule(
 
     Raises:
         FileError: the disk cannot be written; what is finished stays.
+        InputError: there is no such backend or logger, or the module of a learner is still being imported.
     """
     if backend not in BACKENDS:
         raise unknown_name("backend", backend, BACKENDS)
     loggers.check(context.loggers)
+    for name in {key.learner for key in keys}:
+        check_imported(name)
     context.store.clean()
     module, function = BACKENDS[backend].split(".")
     play: Callable[..., Iterator[Ending]] = getattr(import_module(f"noregret.runs.backends.{module}"), function)
-    begin, summary = time.monotonic(), Summary(len(keys))
-    todo = {key.id: key for key in keys}
+    begin, todo = time.monotonic(), {key.id: key for key in keys}  # two ways to ask for one run are one run
+    summary = Summary(len(todo))
     tally = Tally(len(todo), sum(key.episodes for key in todo.values()))
     context.progress = tally.note
     shown: Progress = None if progress == "log" else progress
@@ -101,8 +108,10 @@ def schedule(
         tell(key, ending)
 
     with bar(tally.episodes, shown, context.notice) as show:
+        remind = _reminder(context)
 
         def tick() -> None:
+            remind()
             try:
                 if tally.episodes_done:
                     show(tally.episodes_done, tally.words() if len(keys) > 1 else "")
@@ -130,6 +139,20 @@ def schedule(
         finally:
             summary.seconds = time.monotonic() - begin
     return summary
+
+
+def _reminder(context: Context) -> Callable[[], None]:
+    """A function that says, once, how to end runs that were asked to stop a while ago and still play."""
+    asked: list[float] = []
+
+    def look() -> None:
+        if context.stop.is_set() and not asked:
+            asked.append(time.monotonic())
+        elif len(asked) == 1 and time.monotonic() - asked[0] > PATIENCE:
+            asked.append(time.monotonic())
+            warnings.warn("runs are still at work; press Ctrl-C again to end them without a checkpoint", stacklevel=3)
+
+    return look
 
 
 def _wait_for_others(

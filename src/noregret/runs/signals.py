@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish: the first one sets an event, so that runs leave a checkpoint; the second one ends at once."""
+"""Ctrl-C and SIGTERM: the first one sets an event, so that runs leave a checkpoint; the second one ends at once."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import ClassVar
 
 
-class Wish:
-    """The signal that came, or None; ``Wish.last`` is the last one in this process."""
+class StopSignal:
+    """The signal that came, or None; ``StopSignal.last`` is the last one in this process."""
 
     number: int | None = None
     last: ClassVar[int | None] = None
 
 
 @contextmanager
-def stopping(stop: threading.Event) -> Iterator[Wish]:
+def stopping(stop: threading.Event) -> Iterator[StopSignal]:
     """Set ``stop`` on the first SIGINT or SIGTERM; only the main thread can listen, another one listens to nothing."""
-    wish = Wish()
+    came = StopSignal()
     if threading.current_thread() is not threading.main_thread():
-        yield wish
+        yield came
         return
 
-    def heard(number: int, frame: Any) -> None:
-        wish.number = Wish.last = number
+    def heard(number: int, frame: object) -> None:
+        came.number = StopSignal.last = number
         stop.set()
         for each, handler in before.items():
             signal.signal(each, handler)
 
     before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield wish
+        yield came
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)

@@ -6,26 +6,26 @@ They are remembered while somebody holds them. Other processes get them as files
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noregret import problems
 from noregret._system.arrays import is_plain, load_npz
 from noregret.errors import FileError, InputError, shown
-from noregret.problems.continuous import is_feature_map
-from noregret.problems.registry import is_built_in
+from noregret.problems.continuous import Encoder, is_feature_map
+from noregret.problems.registry import Problem, is_built_in
 from noregret.store import RunKey, content_hash
 
-_supplies: WeakValueDictionary[str, Any] = WeakValueDictionary()
-_received: list[Any] = []  # nobody else holds what came from a file
+_supplies: WeakValueDictionary[str, object] = WeakValueDictionary()
+_received: list[object] = []  # nobody else holds what came from a file
 
 #: A hash of something that has no content to hash begins with this.
 ONLY_HERE = "object-"
 
 
-def identity(problem: Any, text: str | None = None) -> tuple[str, str | None]:
+def identity(problem: Problem, text: str | None = None) -> tuple[str, str | None]:
     """The name of a problem, and a hash of its content where the name is not enough to build it again."""
     if not hasattr(problem, "spec"):
         raise InputError(f"problem is a {type(problem).__name__}; expected a name, a TabularCMDP or a LinearCMDP")
@@ -34,26 +34,21 @@ def identity(problem: Any, text: str | None = None) -> tuple[str, str | None]:
         raise InputError(f"the problem's name {name!r} has characters that a terminal obeys; expected plain text")
     if text is not None and is_built_in(text):
         return name, None
-    found = problem_hash(problem)
-    if text is None and is_built_in(name) and problem_hash(problems.load(name)) == found:
+    content = problem_hash(problem)
+    if text is None and is_built_in(name) and problem_hash(problems.load(name)) == content:
         return name, None
     if text is None:
-        _supplies[found] = problem
-    return name, found
+        _supplies[content] = problem
+    return name, content
 
 
-def problem_hash(problem: Any) -> str:
+def problem_hash(problem: object) -> str:
     """A hash of everything that a problem is, its names aside."""
     labels = ("name", "constraint_names", "senses")
-    parts = {name: value for name, value in vars(problem).items() if name not in labels}
-    if parts.get("share") == "nothing":  # as before there was such an entry: stored runs keep their names
-        del parts["share"]
-    if parts.get("step_limit") is None:  # the same
-        parts = {name: value for name, value in parts.items() if name not in ("step_limit", "safe_actions")}
-    return content_hash(parts)
+    return content_hash({name: value for name, value in vars(problem).items() if name not in labels})
 
 
-def supply(features: Any) -> str:
+def supply(features: ArrayLike | Encoder) -> str:
     """Remember features φ, an array (S,A,d) or a feature map, as long as somebody holds them. Returns their hash, for keys."""
     if not (isinstance(features, np.ndarray) or is_feature_map(features)):
         try:
@@ -63,22 +58,22 @@ def supply(features: Any) -> str:
             raise InputError(f"features is {shown(features)}; {said}") from None
         _received.append(features)
     try:
-        found = content_hash({"features": features})
+        hash = content_hash({"features": features})
     except InputError:  # a map without plain content is the same as itself only
-        found = f"{ONLY_HERE}{id(features):x}"
-    _supplies[found] = features
-    return found
+        hash = f"{ONLY_HERE}{id(features):x}"
+    _supplies[hash] = features
+    return hash
 
 
-def supplied(hash: str | None, otherwise: Any = None) -> Any:
+def supplied(hash: str | None, otherwise: object = None) -> object:
     """The problem or the features that were remembered under a hash; ``otherwise`` where there are none, unless it is None."""
-    found = _supplies.get(hash or "", otherwise)
-    if found is None:
+    content = _supplies.get(hash or "", otherwise)
+    if content is None:
         raise InputError(f"what the run calls {hash!r} is not in this process; expected it to be given again")
-    return found
+    return content
 
 
-def held(hash: str | None) -> Any:
+def held(hash: str | None) -> object:
     """What this process remembers under a hash, or None."""
     return _supplies.get(hash or "")
 
@@ -90,11 +85,12 @@ def receive(key: RunKey, folder: Path) -> None:
         if hash is None or hash in _supplies or not path.exists():
             continue
         if hash == key.problem_hash:
-            found = problems.load(str(path))
-            found.name = key.problem
+            problem = problems.load(str(path))
+            problem.name = key.problem
+            content: object = problem
         else:
-            found = load_npz(path, "a table of features").get("features")
-            if found is None:
+            content = load_npz(path, "a table of features").get("features")
+            if content is None:
                 raise FileError(f"{path}: array 'features' is missing")
-        _received.append(found)
-        _supplies[hash] = found
+        _received.append(content)
+        _supplies[hash] = content

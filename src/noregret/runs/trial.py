@@ -8,24 +8,29 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from noregret._system.arrays import LARGEST, check_arrays
-from noregret.errors import InputError, NumericalError
-from noregret.kernels import world as worlds
-from noregret.kernels.guests import uniforms_of
-from noregret.kernels.played import room
-from noregret.kernels.world import draw_action
+from noregret.errors import InputError, NoRegretError, NumericalError
+from noregret.kernels.compiler.guests import uniforms_of
+from noregret.kernels.worlds import world as worlds
+from noregret.kernels.worlds.played import room
+from noregret.kernels.worlds.world import draw_action
+from noregret.learners.base import Learner
+from noregret.learners.lsvi.vectors import ContinuousLearner
 from noregret.oracle.quadrature import GridOracle
 from noregret.oracle.starts import NO_STARTS, Starts
-from noregret.problems.base import Array, TabularCMDP
+from noregret.problems.base import Array, Mask, TabularCMDP
 from noregret.problems.linear_continuous import LinearCMDP
+from noregret.problems.registry import Problem
 from noregret.runs.loop import block_for
 from noregret.runs.streams import streams
 from noregret.store import RunKey
+from noregret.store.checkpoints import Numbers
 from noregret.store.records import check_entries
 
 #: Wall time a block should take: short enough to stop at once, long enough to be all kernel.
@@ -34,10 +39,10 @@ BLOCK_SECONDS = 0.1
 LONG_CURVES = 1 << 20
 
 _compiling = threading.Lock()
-_compiled: set[tuple[Any, ...]] = set()
+_compiled: set[tuple[object, ...]] = set()
 
 
-class Trial:
+class Trial(ABC):
     """What trials on all kinds of problems share. A subclass plays episodes in ``_play``.
 
     ``curves`` (n, 2+3m) hold at each recorded episode: regret, hard regret, m signed and m hard violations, the dual; with a
@@ -48,7 +53,7 @@ class Trial:
     evaluated = "every episode"
     kept: Array | None = None
 
-    def __init__(self, problem: Any, learner: Any, key: RunKey, V_star: float) -> None:
+    def __init__(self, problem: Problem, learner: Learner, key: RunKey, V_star: float) -> None:
         self.problem, self.learner, self.key, self.V_star = problem, learner, key, V_star
         self.episodes, self.every = key.episodes, key.record_every
         self._draws = uniforms_of(learner._state)
@@ -59,11 +64,6 @@ class Trial:
         self.sums = np.zeros(2 + 2 * m + more)
         self.curves = np.zeros((-(-self.episodes // self.every), 2 + 3 * m + more))
         self.k, self.seconds = 0, 0.0
-
-    @property
-    def notice(self) -> str:
-        """A line that a user should read before the run begins; empty where there is none."""
-        return ""
 
     @property
     def recorded(self) -> int:
@@ -81,10 +81,11 @@ class Trial:
 
     def keep_policies(self) -> Array:
         """Also keep sums of the policies that are played, and return where. The curves do not change."""
-        raise TypeError(f"{type(self).__name__} has no tables of policies")
+        raise InputError(f"{self.problem.name} has no tables; policies are kept where there are finitely many states")
 
+    @abstractmethod
     def _play(self, n: int) -> None:
-        raise TypeError(f"{type(self).__name__} plays no episodes")
+        """Play ``n`` episodes: add what each lacks to the sums, and record the points that are due."""
 
     def blocks(self, size: int | None = None) -> Iterator[int]:
         """Play to the end in blocks of ``size`` episodes, by default of a tenth of a second; yields the episodes played."""
@@ -99,7 +100,7 @@ class Trial:
 
     # --- to a checkpoint and back -----------------------------------------------------------------------------------
 
-    def state(self) -> tuple[dict[str, Array], dict[str, Any], dict[str, tuple[int, int]]]:
+    def state(self) -> tuple[dict[str, Numbers], dict[str, Any], dict[str, tuple[int, int]]]:
         """What a checkpoint keeps: arrays, JSON values, which arrays only grow (:meth:`noregret.store.Checkpoints.save`)."""
         arrays = {f"learner.{name}": array for name, array in self.learner.state().items()}
         arrays |= {"sums": self.sums, "curves": self.curves[: self.recorded]} | (
@@ -111,7 +112,7 @@ class Trial:
         drawn = [stream.bit_generator.state for stream in self.streams]
         return arrays, {"streams": drawn, "kernel_seconds": self.seconds}, growing
 
-    def restore(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+    def restore(self, k: int, arrays: Mapping[str, Numbers], meta: Mapping[str, Any]) -> None:
         """Continue from a checkpoint.
 
         Args:
@@ -125,13 +126,13 @@ class Trial:
         check_entries(meta, {"streams": list, "kernel_seconds": float})
         if not 0 <= k <= self.episodes:
             raise InputError(f"the checkpoint is of episode {k}; expected 0 to {self.episodes}")
-        own = {"sums": self.sums, "curves": self.curves[: len(self.curves) if k == self.episodes else k // self.every]}
+        mine = {"sums": self.sums, "curves": self.curves[: len(self.curves) if k == self.episodes else k // self.every]}
         if "kept" in arrays:
-            own["kept"] = self.keep_policies()
-        check_arrays(own, {name: arrays[name] for name in own}, lambda name: (-LARGEST, LARGEST), "checkpoint")
+            mine["kept"] = self.keep_policies()
+        check_arrays(mine, {name: arrays[name] for name in mine}, lambda name: (-LARGEST, LARGEST), "checkpoint")
         learned = {name.removeprefix("learner."): array for name, array in arrays.items() if name.startswith("learner.")}
         self.learner.restore(learned)
-        for name, array in own.items():
+        for name, array in mine.items():
             array[...] = arrays[name]
         for stream, state in zip(self.streams, meta["streams"], strict=True):
             stream.bit_generator.state = state
@@ -141,7 +142,11 @@ class Trial:
 class TableTrial(Trial):
     """A trial on finitely many states: compiled blocks, every policy evaluated exactly before it is played."""
 
-    def __init__(self, problem: TabularCMDP, learner: Any, key: RunKey, V_star: float, layout: worlds.World) -> None:
+    problem: TabularCMDP
+
+    def __init__(
+        self, problem: TabularCMDP, learner: Learner, key: RunKey, V_star: float, layout: worlds.CompiledWorld
+    ) -> None:
         super().__init__(problem, learner, key, V_star)
         self.layout = layout
         self._starts: Starts | None = None
@@ -169,9 +174,23 @@ class TableTrial(Trial):
         first = NO_STARTS if self._starts is None else self._starts.of_block(self.k, u[:, 0])
         begin = time.perf_counter()
         bad = self._block(
-            self.learner._state, self.layout, self.scratch, u, v, z, self.k, self.episodes, self.every, first, self._best,
-            self.problem.b, self.sums, self.curves, self.kept, self.limit,
-        )  # fmt: skip
+            self.learner._state,
+            self.layout,
+            self.scratch,
+            u,
+            v,
+            z,
+            self.k,
+            self.episodes,
+            self.every,
+            first,
+            self._best,
+            self.problem.b,
+            self.sums,
+            self.curves,
+            self.kept,
+            self.limit,
+        )
         if n == 0:
             return
         self.seconds += time.perf_counter() - begin
@@ -180,8 +199,11 @@ class TableTrial(Trial):
             raise self._diagnose(bad)
         self.k += n
 
-    def _diagnose(self, episode: int) -> NumericalError:
-        """Name the first quantity of the learner that is not finite; what a plan makes of the others comes last."""
+    def _diagnose(self, episode: int) -> NoRegretError:
+        """Name the first entry of the policy that makes it none, or the first quantity of the learner that is not finite."""
+        who = f"{self.learner.name} on {self.problem.name}, trial {self.key.trial}, episode {episode + 1}"
+        if (wrong := wrong_policy(self.learner._state.policy, self.problem.available)) is not None:
+            return InputError(f"{who}: {wrong}")
         where = "the policy's value"
         made_by_plan = ("Q", "V", "policy")
         for key, array in sorted(self.learner.state().items(), key=lambda item: item[0].rpartition(".")[2] in made_by_plan):
@@ -190,9 +212,27 @@ class TableTrial(Trial):
                 index = [int(i) for i in np.argwhere(bad)[0]]
                 where = f"{key}{index} = {array[tuple(index)]}"
                 break
-        return NumericalError(
-            f"{self.learner.name} on {self.problem.name}, trial {self.key.trial}: not finite at episode {episode + 1}: {where}"
-        )
+        return NumericalError(f"{who}: not finite: {where}")
+
+
+def wrong_policy(policy: Array, available: Mask) -> str | None:
+    """Say where the probabilities of a policy (H,S,A) are negative, do not sum to 1, or take an action that is not there.
+
+    Args:
+        policy: the table, all of its entries finite; else None is returned.
+        available: (H,S,A) which actions exist.
+    """
+    if not np.isfinite(policy).all():
+        return None
+    sums = policy.sum(axis=2)
+    faults = (policy < 0.0, (policy > 0.0) & ~available, np.broadcast_to(np.abs(sums - 1.0)[..., None] > 1e-6, policy.shape))
+    said = ("is negative", "belongs to an action that is not available", "is in a row that sums to {:.6g}")
+    for fault, words in zip(faults, said, strict=True):
+        if fault.any():
+            h, s, a = (int(i) for i in np.argwhere(fault)[0])
+            told = f"policy[{h}, {s}, {a}] = {policy[h, s, a]:.6g} {words.format(sums[h, s])}"
+            return f"{told} (step {h}, state {s}); expected probabilities of available actions that sum to 1"
+    return None
 
 
 class LinearTrial(Trial):
@@ -203,16 +243,14 @@ class LinearTrial(Trial):
     faster where every episode is planned, and regret comes out too small while the learner improves.
     """
 
-    def __init__(self, problem: LinearCMDP, learner: Any, key: RunKey, V_star: float, truth: GridOracle) -> None:
+    problem: LinearCMDP
+    learner: ContinuousLearner
+
+    def __init__(self, problem: LinearCMDP, learner: ContinuousLearner, key: RunKey, V_star: float, truth: GridOracle) -> None:
         super().__init__(problem, learner, key, V_star)
-        self.truth, self._all = truth, key.params.get("evaluate") != "records"
+        self.truth, self._all = truth, key.told.get("evaluate") != "records"
         self.evaluated = "every plan" if self._all else "at records"
         self._values, self._plan = np.zeros(1 + problem.n_constraints), -1
-
-    @property
-    def notice(self) -> str:
-        """How much memory the run takes."""
-        return f"this run needs at most {self.learner.memory_bound() / 1e9:.2g} GB"
 
     def compile(self) -> None:
         """Compile by playing an episode and taking it back, the first time that a process meets features of these sizes."""

@@ -8,6 +8,19 @@ from noregret.store.memory import MemoryStore
 from noregret.store.table import RunTable, load_runs
 
 __all__ = [
-    "Checkpoints", "Group", "MemoryStore", "RunKey", "RunTable", "Store", "StoredRun", "collect", "content_hash", "encode",
-    "group", "load_runs", "read_sealed", "seal", "usual_grid",
-]  # fmt: skip
+    "Checkpoints",
+    "Group",
+    "MemoryStore",
+    "RunKey",
+    "RunTable",
+    "Store",
+    "StoredRun",
+    "collect",
+    "content_hash",
+    "encode",
+    "group",
+    "load_runs",
+    "read_sealed",
+    "seal",
+    "usual_grid",
+]

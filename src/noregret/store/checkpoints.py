@@ -22,7 +22,7 @@ import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol, TypeAlias, TypedDict, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,45 @@ from noregret._system.files import ensure_folder, write_whole
 from noregret.errors import DamagedError, told
 from noregret.store.records import check_entries
 
-Numbers = NDArray[Any]
+Numbers = NDArray[np.generic]
 #: For each entry that grows: the axis, and how far along it nothing changes any more.
 Growing = Mapping[str, tuple[int, int]]
 
-#: What a checkpoint says of itself, and of each segment.
-HEAD: dict[str, Any] = {"k": int, "meta": dict, "axes": dict[str, int], "segments": dict[str, list[dict[str, Any]]]}
-SEGMENT: dict[str, Any] = {"file": str, "stop": int, "sha256": str}
+#: Episodes played, arrays, and JSON values beside them.
+Checkpoint: TypeAlias = tuple[int, dict[str, Numbers], dict[str, Any]]
+#: What a checkpoint says of itself.
+HEAD: dict[str, object] = {"k": int, "meta": dict, "axes": dict[str, int], "segments": dict[str, list[dict[str, object]]]}
 
 MAGIC = b"noregret checkpoint 1\n"
 KEPT = 2
+
+
+class Segment(TypedDict):
+    """A file with what is final of one entry, up to ``stop``."""
+
+    file: str
+    stop: int
+    sha256: str
+
+
+class CheckpointKeeper(Protocol):
+    """Where the checkpoints of one run are kept: on disk or in memory."""
+
+    def save(self, k: int, arrays: Mapping[str, Numbers], meta: Mapping[str, object], growing: Growing | None = None) -> None:
+        """Keep the state after ``k`` episodes.
+
+        Args:
+            k: the number that orders checkpoints.
+            arrays: everything that changes.
+            meta: JSON values beside them.
+            growing: for entries of ``arrays`` that only grow, the axis along which they do, and how much of it is final.
+        """
+
+    def load(self) -> Checkpoint | None:
+        """The newest whole checkpoint as (k, arrays, meta); None when there is none."""
+
+    def forget(self) -> None:
+        """Remove all checkpoints of the run."""
 
 
 class Checkpoints:
@@ -49,9 +78,9 @@ class Checkpoints:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self._segments: dict[str, list[dict[str, Any]]] = {}
+        self._segments: dict[str, list[Segment]] = {}
 
-    def save(self, k: int, arrays: Mapping[str, Numbers], meta: Mapping[str, Any], growing: Growing | None = None) -> None:
+    def save(self, k: int, arrays: Mapping[str, Numbers], meta: Mapping[str, object], growing: Growing | None = None) -> None:
         """Write the state after ``k`` episodes.
 
         Args:
@@ -73,7 +102,7 @@ class Checkpoints:
         payload = buffer.getbuffer()
         digest = hashlib.sha256(payload).hexdigest().encode()
 
-        def write(file: Any) -> None:
+        def write(file: IO[bytes]) -> None:
             file.write(MAGIC + digest + b"\n")
             file.write(payload)
 
@@ -81,7 +110,7 @@ class Checkpoints:
         self._segments = segments
         self._tidy()
 
-    def load(self) -> tuple[int, dict[str, Numbers], dict[str, Any]] | None:
+    def load(self) -> Checkpoint | None:
         """The newest whole checkpoint as (k, arrays, meta); None when there is none."""
         for path in reversed(self._files()):
             try:
@@ -104,7 +133,7 @@ class Checkpoints:
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("checkpoint-*.bin"))
 
-    def _append(self, key: str, array: Numbers, axis: int, final: int) -> list[dict[str, Any]]:
+    def _append(self, key: str, array: Numbers, axis: int, final: int) -> list[Segment]:
         """Write what became final since the last checkpoint; all segments of the entry."""
         known = self._segments.get(key, [])
         if final <= _stop(known):
@@ -116,7 +145,7 @@ class Checkpoints:
         write_whole(self.folder / name, lambda file: file.write(payload))
         return [*known, {"file": name, "stop": final, "sha256": hashlib.sha256(payload).hexdigest()}]
 
-    def _read(self, path: Path) -> tuple[int, dict[str, Numbers], dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    def _read(self, path: Path) -> tuple[int, dict[str, Numbers], dict[str, Any], dict[str, list[Segment]]]:
         payload = _checked(path)
         try:
             packed = read_npz(payload)
@@ -124,7 +153,7 @@ class Checkpoints:
             arrays = {key.removeprefix("array."): value for key, value in packed.items()}
             check_entries(head, HEAD)
             for segment in itertools.chain(*head["segments"].values()):
-                check_entries(segment, SEGMENT)
+                check_entries(segment, get_type_hints(Segment))
             for key, axis in head["axes"].items():
                 parts = [
                     read_npy(io.BytesIO(data), len(data), most_bytes(len(data)))
@@ -137,7 +166,7 @@ class Checkpoints:
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise DamagedError(f"{path}: is no checkpoint: {said(error)}") from None
 
-    def _parts(self, path: Path, segments: list[dict[str, Any]]) -> Iterator[bytes]:
+    def _parts(self, path: Path, segments: list[Segment]) -> Iterator[bytes]:
         for segment in segments:
             with told(path, f"its part {segment['file']} cannot be read", DamagedError):
                 data = read_bytes(self.folder / Path(segment["file"]).name)  # in this folder, whatever a stranger wrote
@@ -161,9 +190,9 @@ def _part(array: Numbers, axis: int, start: int, stop: int | None) -> Numbers:
     return array[(slice(None),) * axis + (slice(start, stop),)]
 
 
-def _stop(segments: Sequence[Mapping[str, Any]]) -> int:
+def _stop(segments: Sequence[Segment]) -> int:
     """How much of an entry is in its segments."""
-    return int(segments[-1]["stop"]) if segments else 0
+    return segments[-1]["stop"] if segments else 0
 
 
 def _checked(path: Path) -> bytes:

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from noregret._system.arrays import read_bytes, read_npz, said
 from noregret._system.files import ensure_folder, hold, sync_folder, write_whole
 from noregret.errors import DamagedError, FileError, InputError, told
-from noregret.store.checkpoints import Checkpoints
+from noregret.store.checkpoints import CheckpointKeeper, Checkpoints
 from noregret.store.identity import DIGITS, RunKey, decode, encode
-from noregret.store.records import check_curves, check_record
+from noregret.store.records import RunRecord, check_curves, check_record
 
 _ID = re.compile(rf"[0-9a-f]{{{DIGITS}}}")
 #: What is ours in .work: a run's checkpoints, its lock, and a finished run while it is written.
@@ -50,14 +50,14 @@ class StoredRun:
 
     id: str
     path: Path
-    record: dict[str, Any]
+    record: RunRecord
 
     @cached_property
     def key(self) -> RunKey:
         """What the run is."""
         return RunKey.from_json(self.record["run"])
 
-    def curves(self) -> dict[str, NDArray[Any]]:
+    def curves(self) -> dict[str, NDArray[np.generic]]:
         """``episodes``, ``regret``, ``hard_regret`` (n,), ``signed_violations``, ``hard_violations``, ``dual`` (n,m)."""
         path = self.path / "curves.npz"
         data = _bytes(path)
@@ -91,7 +91,7 @@ class Store:
         """The folder of a run's checkpoints."""
         return self.folder / ".work" / id
 
-    def checkpoints(self, id: str) -> Checkpoints:
+    def checkpoints(self, id: str) -> CheckpointKeeper:
         """The checkpoints of a run, for whoever holds its lock."""
         return Checkpoints(self.work(id))
 
@@ -109,17 +109,19 @@ class Store:
     def ids(self) -> list[str]:
         """All finished runs (their files are checked when they are read)."""
         with told(self.folder, "cannot be read"), contextlib.suppress(FileNotFoundError):
-            return sorted(entry.name for entry in os.scandir(self.folder) if _ID.fullmatch(entry.name) and entry.is_dir())
+            return sorted(entry.name for entry in os.scandir(self.folder) if _ID.fullmatch(entry.name) and _is_folder(entry))
         return []
 
     def find(self, text: str) -> str:
         """The one finished or failed run whose name starts with ``text``."""
         known = [*self.ids(), *(i for i in self.failures() if not self.path(i).exists())]
-        found = [id for id in known if id.startswith(text)]
-        if len(found) != 1:
-            what = f"{len(found)} runs start with" if found else "no run starts with"
-            raise InputError(f"{what} {text!r} in {self.folder}; expected the first digits of one of {len(known)}")
-        return found[0]
+        matching = [id for id in known if id.startswith(text)]
+        if len(matching) != 1:
+            if not known:
+                raise InputError(f"{self.folder} has no runs; expected a folder in which runs were kept")
+            what = f"{len(matching)} runs start with" if matching else "no run starts with"
+            raise InputError(f"{what} {text!r} in {self.folder}; expected the first digits of one of its {len(known):,} runs")
+        return matching[0]
 
     def read(self, id: str) -> StoredRun:
         """A finished run, its record checked.
@@ -170,7 +172,7 @@ class Store:
         with told(path, "cannot be moved aside"):
             os.rename(path, aside)
 
-    def write(self, key: RunKey, record: Mapping[str, Any], curves: Mapping[str, NDArray[Any]]) -> None:
+    def write(self, key: RunKey, record: Mapping[str, object], curves: Mapping[str, NDArray[np.generic]]) -> None:
         """Put a finished run in its place: whole, or not at all. The run that is there already stays.
 
         Args:
@@ -229,27 +231,27 @@ class Store:
                     if free and done:
                         self.tidy(id)
 
-    def fail(self, key: RunKey, record: Mapping[str, Any]) -> None:
+    def fail(self, key: RunKey, record: Mapping[str, object]) -> None:
         """Remember that a run raised."""
         path = ensure_folder(self.folder / ".failed") / f"{key.id}.json"
         sealed = seal({"run": key.to_json()} | encode(record))
         write_whole(path, lambda file: file.write(sealed))
 
-    def failures(self) -> dict[str, dict[str, Any]]:
+    def failures(self) -> dict[str, RunRecord]:
         """The records of the runs that raised, by name."""
-        found = {}
+        failures = {}
         for path in sorted((self.folder / ".failed").glob("*.json")):
             if not _ID.fullmatch(path.stem):
                 continue
             try:
-                found[path.stem] = _record(path)
-                if not isinstance(found[path.stem].get("error"), str):
+                failures[path.stem] = _record(path)
+                if not isinstance(failures[path.stem].get("error"), str):
                     raise DamagedError(f"{path}: entry 'error' is missing")
             except DamagedError as error:
-                found.pop(path.stem, None)
+                failures.pop(path.stem, None)
                 if path.exists():  # else it was tried again just now
                     warnings.warn(f"{error}; left out, the next sweep tries the run again", stacklevel=2)
-        return found
+        return failures
 
     @contextlib.contextmanager
     def lock(self, id: str) -> Iterator[bool]:
@@ -258,10 +260,18 @@ class Store:
             yield free
 
 
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a folder; a link that leads nowhere, or round in a circle, is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 # --- JSON with a seal ---------------------------------------------------------------------------------------------
 
 
-def seal(entries: Mapping[str, Any]) -> bytes:
+def seal(entries: Mapping[str, object]) -> bytes:
     """JSON whose last entry is the SHA-256 of the text without it."""
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}" for key, value in entries.items()]
     body = ("{\n" + ",\n".join(lines) + "\n}").encode()  # a line an entry; indent= would leave the quick encoder
@@ -282,12 +292,12 @@ def read_sealed(path: Path) -> dict[str, Any]:
         raise DamagedError(f"{path}: is not what noregret writes: {said(error)}") from None
 
 
-def _record(path: Path) -> dict[str, Any]:
+def _record(path: Path) -> RunRecord:
     """The record of a run, finished or failed."""
     entries = read_sealed(path)
     if not isinstance(entries.get("run"), dict):
         raise DamagedError(f"{path}: is no record of a run")
-    return entries
+    return cast(RunRecord, entries)
 
 
 def _bytes(path: Path) -> bytes:

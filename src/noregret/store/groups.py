@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noregret.errors import DamagedError, FileError
 from noregret.results import Comparison, Outcome, RunResult
 from noregret.store.folder import StoredRun
 from noregret.store.identity import RunKey
+from noregret.store.records import RunRecord
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,12 @@ class Group:
         """The learner and its options."""
         return f"{self.key.learner} ({self.key.options()})"
 
+    @property
+    def short(self) -> str:
+        """The label without the record grid, which changes no number of a table."""
+        said = [option for option in self.key.options().split(", ") if not option.startswith("record_every=")]
+        return f"{self.key.learner} ({', '.join(said)})"
+
     def result(self) -> RunResult:
         """All runs as one result, a trial a run; reads and checks the curves."""
         parts = [(run.record, run.curves()) for run in self.runs]
@@ -37,7 +46,7 @@ class Group:
 
 
 def collect(
-    key: RunKey, parts: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], requested: int | None = None
+    key: RunKey, parts: Sequence[tuple[RunRecord, Mapping[str, NDArray[np.generic]]]], requested: int | None = None
 ) -> RunResult:
     """Lay the curves of trials side by side.
 
@@ -56,18 +65,30 @@ def collect(
     stacked: dict[str, Any] = {
         name: np.stack([curves[name][:n] for _, curves in whole]) for name in whole[0][1] if name not in ("episodes", "kept")
     }
-    signed = stacked.pop("signed_violations")
+    gap = first["slater_gap"] if key.slater_gap == "oracle" else key.slater_gap
     return RunResult(
-        problem=key.problem, learner=key.learner, preset=first.get("preset", key.preset), constants=dict(first["constants"]),
-        explain=dict(first["explain"]), seed=key.seed, episodes=whole[0][1]["episodes"][:n],
-        violations=np.maximum(signed, 0.0), **stacked, optimal_value=first["optimal_value"],
-        tightened_value=first["tightened_value"], optimal_dual=np.array(first["optimal_dual"]),
-        slater_gap=first["slater_gap"], slater_gap_used=first["slater_gap_used"], episodes_requested=key.episodes,
+        problem=key.problem,
+        learner=key.learner,
+        preset=key.preset,
+        constants=dict(first["constants"]),
+        explain=dict(first["explain"]),
+        seed=key.seed,
+        episodes=whole[0][1]["episodes"][:n].astype(np.int64),
+        violations=np.maximum(stacked.pop("signed_violations"), 0.0),
+        **stacked,
+        optimal_value=first["optimal_value"],
+        tightened_value=first["tightened_value"],
+        optimal_dual=np.array(first["optimal_dual"]),
+        slater_gap=first["slater_gap"],
+        slater_gap_used=cast(float | None, gap),
+        episodes_requested=key.episodes,
         seconds=sum(record["seconds"] for record, _ in whole),
-        kernel_seconds=sum(record["kernel_seconds"] for record, _ in whole), threads=1,
+        kernel_seconds=sum(record["kernel_seconds"] for record, _ in whole),
+        threads=1,
         trials_requested=len(parts) if requested is None else requested,
+        uniform_loss=first.get("uniform_loss"),
         notes={name: np.array([record["notes"][name] for record, _ in whole]) for name in first.get("notes", {})},
-    )  # fmt: skip
+    )
 
 
 def group(runs: Iterable[StoredRun]) -> list[Group]:
@@ -75,21 +96,31 @@ def group(runs: Iterable[StoredRun]) -> list[Group]:
 
     A run whose curves are damaged is named in a warning and left out.
     """
-    found: dict[str, list[StoredRun]] = {}
+    alike: dict[str, list[StoredRun]] = {}
     for run in runs:
         try:
             run.curves()
         except FileError as error:
             warnings.warn(f"{error}; left out", stacklevel=3)
             continue
-        found.setdefault(replace(run.key, seed=0, trial=0).id, []).append(run)
+        alike.setdefault(replace(run.key, seed=0, trial=0).id, []).append(run)
     groups = [
         Group(members[0].key, tuple(members))
-        for members in (sorted(runs, key=lambda run: (run.key.seed, run.key.trial)) for runs in found.values())
+        for members in (sorted(runs, key=lambda run: (run.key.seed, run.key.trial)) for runs in alike.values())
     ]
     return sorted(groups, key=lambda g: (g.key.problem, g.key.learner, g.key.episodes, g.key.options()))
 
 
 def comparison(runs: Iterable[StoredRun]) -> Comparison:
     """The groups of some runs as a comparison; stored runs do not say what a theorem promises."""
-    return Comparison(Outcome(each.key.problem, each.label, ("-", "-"), each.result()) for each in group(runs))
+    return compared((each, each.result()) for each in group(runs))
+
+
+def compared(groups: Iterable[tuple[Group, RunResult]]) -> Comparison:
+    """Groups and their results as a comparison; labels say the record grid where groups would look the same without it."""
+    made = list(groups)
+    often = Counter((each.key.problem, each.short) for each, _ in made)
+    labels = [each.label if often[each.key.problem, each.short] > 1 else each.short for each, _ in made]
+    return Comparison(
+        Outcome(each.key.problem, label, ("-", "-"), result) for (each, result), label in zip(made, labels, strict=True)
+    )

@@ -1,9 +1,9 @@
 """Which run is this: a hash of everything that decides its numbers, and of nothing else.
 
-A run is one trial. Its numbers follow from the problem, the learner with its preset, parameters and knowledge of the Slater
-gap, the seed and the trial's index, the episodes, the record grid, and the version of the results; the hash is taken of these
-as JSON with sorted keys. A problem that noregret builds is identified by the text that rebuilds it, any other one by its
-arrays. Threads, block sizes, machines, paths and times do not change numbers and are left out.
+A run is one trial. Its numbers follow from the problem, the learner with its constants, what the learner is told, the seed and
+the trial's index, the episodes, the record grid, and the code; the hash is taken of these as JSON with sorted keys. A problem
+that noregret builds is identified by the text that rebuilds it, any other one by its arrays. The constants are those in force:
+whether a preset gave one or the user did changes nothing. Threads, block sizes, machines, paths and times are left out too.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import Any, get_type_hints, overload
 
 import numpy as np
 
 from noregret.errors import InputError
-from noregret.results import RESULTS_VERSION
 from noregret.store.records import check_entries
 
 #: Hexadecimal digits of the hash that name a run's folder.
@@ -28,17 +27,34 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class RunKey:
-    """Everything that decides the numbers of one trial, and so its name.
+    """Everything that decides the numbers of one trial, and so its name; and beside it what was asked for.
 
-    ``problem`` is the text that loads the problem. Where a text is not enough, a hash stands for the content: ``problem_hash``
-    for a problem from a file or from another package, ``features_hash`` for features φ that were handed over, and
-    ``learner_hash`` for the source of a learner from another package. ``meaning`` is that of ``preset`` and ``params``
-    (``learners.meaning``); it was 1 in version 0.1.
+    Keys are made by :func:`noregret.runs.keys.make_key`, which finds the constants in force. Two ways to ask for the same
+    constants give equal keys, each with its own ``preset``, ``slater_gap`` and ``params`` as a label.
+
+    Attributes:
+        problem: the text that loads the problem. Where ``problem_hash`` is given, only a label.
+        learner: the learner's name.
+        episodes: how many episodes the trial has.
+        seed: the number that all randomness is drawn from.
+        trial: the number of the trial, from 0; each has its own random streams.
+        record_every: every so many episodes a point of the curves is recorded.
+        constants: the learner's constants in force, by name.
+        told: what the run is given beside constants, by name; a hash stands for an array.
+        starts: the first states; None: the problem draws them.
+        problem_hash: a hash of a problem from a file or from another package.
+        features_hash: a hash of features φ that were handed over.
+        code: a hash of the code that the numbers come from.
+        preset: asked for: the preset.
+        slater_gap: asked for: the Slater gap that the learner is told.
+        params: asked for: the parameters that override the preset's.
 
     Example:
         >>> key = RunKey("job-scheduling", "uniform", episodes=1000, seed=3)
         >>> key.id
-        'e48fdc2a26cca3d3'
+        '06f14c6bea8612ed'
+        >>> key == RunKey("job-scheduling", "uniform", episodes=1000, seed=3, preset="theory")
+        True
     """
 
     problem: str
@@ -47,38 +63,32 @@ class RunKey:
     seed: int = 0
     trial: int = 0
     record_every: int = 100
-    preset: str = "practical"
-    slater_gap: float | str | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, object] = field(default_factory=dict)
+    told: Mapping[str, object] = field(default_factory=dict)
+    starts: str | int | list[int] | None = None
     problem_hash: str | None = None
     features_hash: str | None = None
-    starts: str | int | list[int] | None = None
-    learner_hash: str | None = None
-    results_version: int = RESULTS_VERSION
-    meaning: int = 1
+    code: str | None = None
+    preset: str = field(default="practical", compare=False)
+    slater_gap: float | str | None = field(default=None, compare=False)
+    params: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     def canonical(self) -> str:
         """The text that the run's id is a hash of."""
-        entries = self._entries()
+        entries = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
         if self.problem_hash is not None:
             entries["problem"] = None
-        for name, usual in {"starts": None, "learner_hash": None, "meaning": 1}.items():
-            if entries[name] == usual:  # left out, as before there were such entries: stored runs keep their names
-                del entries[name]
         return json.dumps(_same(encode(entries)), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-    def _entries(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def id(self) -> str:
         """The name of the run: the first digits of a hash."""
         return hashlib.sha256(self.canonical().encode()).hexdigest()[:DIGITS]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain entries for a JSON file."""
-        entries: dict[str, Any] = encode(self._entries())
-        return entries
+        entries: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
+        return encode(entries)
 
     def options(self) -> str:
         """What a table says of the learner beside its name: ``paper, γ=oracle, starts=drawn, beta=0.1``.
@@ -92,16 +102,16 @@ class RunKey:
 
     def repeat(self) -> str:
         """A line of Python that plays the run again; the run is the last trial of the result."""
-        given: dict[str, Any] = {"episodes": self.episodes, "trials": self.trial + 1, "seed": self.seed}
-        given |= {"record_every": self.record_every, "preset": self.preset}
-        given |= {} if self.slater_gap is None else {"slater_gap": self.slater_gap}
-        given |= {} if self.starts is None else {"starts": self.starts}
-        given |= {} if self.features_hash is None else {"features": "<the array>"}
-        words = [f"{name}={_literal(value)}" for name, value in (given | dict(self.params)).items()]
+        options: dict[str, object] = {"episodes": self.episodes, "trials": self.trial + 1, "seed": self.seed}
+        options |= {"record_every": self.record_every, "preset": self.preset}
+        options |= {} if self.slater_gap is None else {"slater_gap": self.slater_gap}
+        options |= {} if self.starts is None else {"starts": self.starts}
+        options |= {} if self.features_hash is None else {"features": "<the array>"}
+        words = [f"{name}={_literal(value)}" for name, value in (options | dict(self.params)).items()]
         return f"nr.run(nr.problems.load({self.problem!r}), {self.learner!r}, {', '.join(words)})"
 
     @classmethod
-    def from_json(cls, entries: Mapping[str, Any]) -> RunKey:
+    def from_json(cls, entries: Mapping[str, object]) -> RunKey:
         """The key that :meth:`to_json` gave as plain entries.
 
         Raises:
@@ -111,16 +121,12 @@ class RunKey:
         for name in entries:
             if name not in kinds:
                 raise InputError(f"entry {name!r} of the run is unknown; was it written by a newer version?")
-        given = decode(dict(entries))
-        check_entries(given, {each.name: kinds[each.name] for each in fields(cls) if _needed(each) or each.name in given})
-        key = cls(**given)
+        decoded = decode(dict(entries))
+        check_entries(decoded, {each.name: kinds[each.name] for each in fields(cls)})
+        key = cls(**decoded)
         if key.episodes < 1 or key.record_every < 1:
             raise InputError(f"episodes is {key.episodes} and record_every {key.record_every}; expected at least 1")
         return key
-
-
-def _needed(entry: Field[Any]) -> bool:
-    return entry.default is MISSING and entry.default_factory is MISSING
 
 
 def usual_grid(episodes: int) -> int:
@@ -128,12 +134,12 @@ def usual_grid(episodes: int) -> int:
     return max(1, episodes // 100)
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     """Python's text of a value, also of infinity."""
     return f"float({str(value)!r})" if isinstance(value, float) and not math.isfinite(value) else repr(value)
 
 
-def content_hash(arrays: Mapping[str, Any]) -> str:
+def content_hash(arrays: Mapping[str, object]) -> str:
     """A hash of named arrays (and texts, None, and objects made of these): of their types, shapes and bytes."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
@@ -156,7 +162,11 @@ def content_hash(arrays: Mapping[str, Any]) -> str:
 # --- values that JSON does not have -------------------------------------------------------------------------------
 
 
-def encode(value: Any) -> Any:
+@overload
+def encode(value: Mapping[str, object]) -> dict[str, object]: ...
+@overload
+def encode(value: object) -> object: ...
+def encode(value: object) -> object:
     """Plain JSON values: NumPy's numbers as Python's, numbers that are not finite as ``{"number": "inf"}``."""
     if type(value) in (str, int, bool):  # most values, and asking whether one is a Mapping is slow
         return value
@@ -173,7 +183,11 @@ def encode(value: Any) -> Any:
     raise InputError(f"{value!r} is a {type(value).__name__}; a stored run takes numbers, text, true/false and lists of them")
 
 
-def decode(value: Any) -> Any:
+@overload
+def decode(value: dict[str, object]) -> dict[str, Any]: ...
+@overload
+def decode(value: object) -> object: ...
+def decode(value: object) -> object:
     """The inverse of :func:`encode`, up to lists for tuples."""
     if isinstance(value, dict):
         if value.keys() == {"number"}:
@@ -182,7 +196,7 @@ def decode(value: Any) -> Any:
     return [decode(item) for item in value] if isinstance(value, list) else value
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     """1.0 and 1 are the same parameter."""
     if isinstance(value, dict):
         return {key: _same(item) for key, item in value.items()}

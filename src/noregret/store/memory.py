@@ -8,21 +8,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 
+from noregret.store.checkpoints import Checkpoint, Growing, Numbers
 from noregret.store.folder import Store, StoredRun
 from noregret.store.identity import RunKey
+from noregret.store.records import RunRecord
 
 
 @dataclass(frozen=True)
 class RunInMemory(StoredRun):
     """A finished run whose curves are at hand."""
 
-    arrays: dict[str, Any] = field(default_factory=dict)
+    arrays: dict[str, Numbers] = field(default_factory=dict)
 
-    def curves(self) -> dict[str, Any]:
+    def curves(self) -> dict[str, Numbers]:
         """The curves by name."""
         return dict(self.arrays)
 
@@ -31,9 +33,9 @@ class Kept:
     """The last checkpoint of a run."""
 
     def __init__(self) -> None:
-        self.last: tuple[int, dict[str, Any], dict[str, Any]] | None = None
+        self.last: Checkpoint | None = None
 
-    def save(self, k: int, arrays: Mapping[str, Any], meta: Mapping[str, Any], growing: Any = None) -> None:
+    def save(self, k: int, arrays: Mapping[str, Numbers], meta: Mapping[str, object], growing: Growing | None = None) -> None:
         """Keep copies of a checkpoint, in place of the last one.
 
         Args:
@@ -44,7 +46,7 @@ class Kept:
         """
         self.last = k, {name: np.array(array) for name, array in arrays.items()}, dict(meta)
 
-    def load(self) -> tuple[int, dict[str, Any], dict[str, Any]] | None:
+    def load(self) -> Checkpoint | None:
         """The last checkpoint, or None."""
         return self.last
 
@@ -60,7 +62,7 @@ class MemoryStore(Store):
         super().__init__(Path("memory"))
         self._runs: dict[str, StoredRun] = {}
         self._work: dict[str, Kept] = {}
-        self._failed: dict[str, dict[str, Any]] = {}
+        self._failed: dict[str, RunRecord] = {}
         self._locks: dict[str, threading.Lock] = {}
 
     def ids(self) -> list[str]:
@@ -77,7 +79,7 @@ class MemoryStore(Store):
 
     finished = has = whole
 
-    def write(self, key: RunKey, record: Mapping[str, Any], curves: Mapping[str, Any]) -> None:
+    def write(self, key: RunKey, record: Mapping[str, object], curves: Mapping[str, Numbers]) -> None:
         """Keep a finished run.
 
         Args:
@@ -85,8 +87,12 @@ class MemoryStore(Store):
             record: everything about it beside its curves.
             curves: the curves by name.
         """
-        self._runs[key.id] = RunInMemory(key.id, self.folder, {"run": key.to_json(), **record}, dict(curves))
+        self._runs[key.id] = RunInMemory(key.id, self.folder, self._record(key, record), dict(curves))
         self.tidy(key.id)
+
+    @staticmethod
+    def _record(key: RunKey, record: Mapping[str, object]) -> RunRecord:
+        return cast(RunRecord, {"run": key.to_json(), **record})
 
     def tidy(self, id: str) -> None:
         """Forget what led to a finished run."""
@@ -105,15 +111,15 @@ class MemoryStore(Store):
     def clean(self) -> None:
         """Nothing is left behind in memory."""
 
-    def fail(self, key: RunKey, record: Mapping[str, Any]) -> None:
+    def fail(self, key: RunKey, record: Mapping[str, object]) -> None:
         """Remember that a run raised."""
-        self._failed[key.id] = {"run": key.to_json(), **record}
+        self._failed[key.id] = self._record(key, record)
 
-    def failures(self) -> dict[str, dict[str, Any]]:
+    def failures(self) -> dict[str, RunRecord]:
         """The records of the runs that raised."""
         return dict(self._failed)
 
-    def checkpoints(self, id: str) -> Any:
+    def checkpoints(self, id: str) -> Kept:
         """Where the checkpoint of a run is kept."""
         return self._work.setdefault(id, Kept())
 

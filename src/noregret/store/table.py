@@ -16,24 +16,21 @@ from noregret._system.files import write_whole
 from noregret._system.plugins import library
 from noregret.errors import DamagedError, FileError
 from noregret.metrics import count, words
-from noregret.results import SUMS
-from noregret.results.base import Shown, Table, csv_text
+from noregret.results import SUMS, drawing
+from noregret.results.base import Columns, NumberTable, Shown, csv_text
 from noregret.store.folder import Store, StoredRun
 from noregret.store.groups import comparison
 
 #: Columns of every table, in order; a column ``param.<name>`` for each parameter of some run follows, and
 #: ``unsafe_steps`` where some problem limits every step.
-COLUMNS = (
-    "run", "problem", "learner", "preset", "slater_gap", "starts", "seed", "trial", "episodes", "record_every",
-    "regret", "hard_regret", "violation", "hard_violation", "dual",
-    "optimal_value", "seconds", "kernel_seconds", "finished", "path",
-)  # fmt: skip
+ASKED = ("problem", "learner", "preset", "slater_gap", "starts", "seed", "trial", "episodes", "record_every")
+COLUMNS = ("run", *ASKED, *SUMS, "dual", "optimal_value", "seconds", "kernel_seconds", "finished", "path")
 
 #: Rows of the table in a notebook.
 ROWS = 10
 
 
-class RunTable(Shown, Mapping[str, NDArray[Any]]):
+class RunTable(Shown, Mapping[str, NDArray[np.generic]]):
     """Runs by row; ``table["regret"]`` is a column as an array, ``table.runs[i]`` the stored run of row i.
 
     ``regret``, ``violation`` and so on are those of the last episode; violations and the dual are of the worst and of the
@@ -45,9 +42,11 @@ class RunTable(Shown, Mapping[str, NDArray[Any]]):
         self.runs = list(runs)
         rows = [_row(run) for run in self.runs]
         params = sorted({key for row in rows for key in row} - set(COLUMNS))
-        self.columns: dict[str, NDArray[Any]] = {name: _column([row.get(name) for row in rows]) for name in (*COLUMNS, *params)}
+        self.columns: dict[str, NDArray[np.generic]] = {
+            name: _column([row.get(name) for row in rows]) for name in (*COLUMNS, *params)
+        }
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
         return self.columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -72,23 +71,23 @@ class RunTable(Shown, Mapping[str, NDArray[Any]]):
         polars = library("polars", "Parquet", "parquet")
         return write_whole(path, polars.DataFrame(self._columns(), strict=False).write_parquet)
 
-    def _columns(self) -> dict[str, list[Any]]:
+    def _columns(self) -> Columns:
         """Columns of one type each: a column with anything but numbers is text."""
         columns = {name: [_plain(v) for v in column] for name, column in self.columns.items()}
         mixed = {name for name, c in columns.items() if {type(v) for v in c if v is not None} - {int, float}}
         return {name: [None if v is None else str(v) for v in c] if name in mixed else c for name, c in columns.items()}
 
-    def _summary(self) -> Table:
+    def _summary(self) -> NumberTable:
         keys, shown = [run.key for run in self.runs[:ROWS]], ("problem", "learner", "seed", "trial", "episodes", *SUMS)
         rows = [[key.options(), *(_plain(self[name][i]) for name in shown)] for i, key in enumerate(keys)]
         left = len(self.runs) - len(rows)
         columns = ("options", *map(words, shown))
-        return Table(repr(self)[1:-1], columns, rows, f"and {count(left, 'more run')}" if left else "")
+        return NumberTable(repr(self)[1:-1], columns, rows, f"and {count(left, 'more run')}" if left else "")
 
     def _grid(self) -> tuple[int, int]:
         return max(1, len({run.key.problem for run in self.runs})), 2
 
-    def _draw(self, axes: Any) -> None:
+    def _draw(self, axes: drawing.Grid) -> None:
         comparison(self.runs)._draw(axes)
 
     def __repr__(self) -> str:
@@ -128,18 +127,20 @@ def load_runs(folder: str | os.PathLike[str]) -> RunTable:
     return RunTable(runs)
 
 
-def _row(run: StoredRun) -> dict[str, Any]:
+def _row(run: StoredRun) -> dict[str, object]:
     record, key = run.record, run.key
     row = {name: getattr(key, name) for name in COLUMNS if hasattr(key, name)}
-    row |= {name: record[name] for name in ("optimal_value", "seconds", "kernel_seconds", "finished")}
-    row |= {name: record["last"][name] for name in ("regret", "hard_regret", "unsafe_steps") if name in record["last"]}
+    last: Mapping[str, object] = record["last"]
+    row |= {"optimal_value": record["optimal_value"], "finished": record["finished"]}
+    row |= {"seconds": record["seconds"], "kernel_seconds": record["kernel_seconds"]}
+    row |= {name: last[name] for name in ("regret", "hard_regret", "unsafe_steps") if name in last}
     row["violation"] = max(0.0, *record["last"]["signed_violations"])
     row["hard_violation"], row["dual"] = max(record["last"]["hard_violations"]), max(record["last"]["dual"])
     row |= {f"param.{name}": value for name, value in key.params.items()}
     return row | {"run": run.id, "path": str(run.path)}
 
 
-def _column(values: list[Any]) -> NDArray[Any]:
+def _column(values: list[object]) -> NDArray[np.generic]:
     kinds = {type(v) for v in values}
     if kinds and (kinds <= {int, float} or kinds == {str}):
         return np.array(values)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from noregret._system.checks import path
 from noregret._system.progress import Progress
@@ -17,7 +16,7 @@ __all__ = ["sweep"]
 
 
 def sweep(
-    spec: str | Path | Mapping[str, Any],
+    spec: str | Path | Mapping[str, object],
     out: str | Path = "runs",
     *,
     fresh: bool = False,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from noregret.runs.prepare import prepared
+from noregret.runs.start import start
 from noregret.store import RunKey, Store
 
 #: Seconds of play for each problem and learner.
@@ -22,7 +23,7 @@ own_time = time.thread_time
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SweepEstimate:
     """``seconds`` of wall time with so many workers, ``bytes`` on the disk, for the runs that are not there yet."""
 
     runs: int
@@ -32,7 +33,7 @@ class Estimate:
     pilots: dict[tuple[str, str], float]  # episodes/s of each problem and learner, on one core
 
 
-def estimate(keys: Sequence[RunKey], store: Store, workers: int) -> Estimate:
+def estimate(keys: Sequence[RunKey], store: Store, workers: int) -> SweepEstimate:
     """Estimate how long some runs will take and how much disk they need.
 
     Each pair of a problem and a learner is played for :data:`PILOT_SECONDS`; nothing is written.
@@ -48,23 +49,25 @@ def estimate(keys: Sequence[RunKey], store: Store, workers: int) -> Estimate:
     for key in todo:
         pair = (key.problem, key.learner)
         if pair not in rates:
-            rates[pair] = _pilot(key)
+            rates[pair] = 1.0 / max(seconds_an_episode(key), 1e-12)
         seconds += key.episodes / rates[pair]
         points = -(-key.episodes // key.record_every)
         curves = points * 8 * (3 + 3 * prepared(key).problem.n_constraints)
         size += RECORD + -(-(curves + 1500) // UNIT) * UNIT + UNIT  # the folder itself takes a unit
-    return Estimate(len(keys), len(keys) - len(todo), seconds / max(1, min(workers, len(todo))), size, rates)
+    return SweepEstimate(len(keys), len(keys) - len(todo), seconds / max(1, min(workers, len(todo))), size, rates)
 
 
-def _pilot(key: RunKey) -> float:
-    """Episodes a second, compilation aside; of the first episodes, so a learner that slows down takes longer."""
-    trial = prepared(key).start(replace(key, trial=0))
-    trial.compile()
-    begin = time.monotonic()
-    for _ in trial.blocks():
-        if time.monotonic() - begin > PILOT_SECONDS:
+def seconds_an_episode(key: RunKey, most: float = PILOT_SECONDS) -> float:
+    """The time of an episode on one core, compilation aside; of the first episodes, so a learner that slows down takes longer.
+
+    Args:
+        key: the run; its first trial is played.
+        most: how long the pilot takes, in seconds.
+    """
+    for k, now in _timed(key):
+        if now > most or k == key.episodes:
             break
-    return trial.k / max(trial.seconds, 1e-9)
+    return now / k
 
 
 def seconds_of_run(key: RunKey, most: float) -> float:
@@ -74,17 +77,14 @@ def seconds_of_run(key: RunKey, most: float) -> float:
     on at the pace of the last half of the time so far, as learners that plan seldom are slow at first.
 
     Args:
-        key: the run.
+        key: the run; its first trial is played.
         most: the time that matters; near it the estimate takes longer, up to a quarter of it.
 
     Returns:
         Seconds of one core, compilation aside; what else the machine does is not counted.
     """
-    trial = prepared(key).start(replace(key, trial=0))
-    trial.compile()
-    begin, marks, guess = own_time(), [(0, 0.0)], 0.0
-    for k in trial.blocks():
-        now = own_time() - begin
+    marks, guess = [(0, 0.0)], 0.0
+    for k, now in _timed(key):
         marks.append((k, now))
         past, then = next(mark for mark in reversed(marks) if mark[1] <= now / 2)
         guess = now + (key.episodes - k) * (now - then) / max(k - past, 1)
@@ -92,3 +92,12 @@ def seconds_of_run(key: RunKey, most: float) -> float:
         if now >= most / 4 or (now >= PILOT_SECONDS and not unclear):
             break
     return guess
+
+
+def _timed(key: RunKey) -> Iterator[tuple[int, float]]:
+    """Play the first trial of a run block by block: the episodes so far, and the time that this thread was at work."""
+    trial = start(replace(key, trial=0))
+    trial.compile()
+    begin = own_time()
+    for k in trial.blocks():
+        yield k, own_time() - begin

@@ -26,17 +26,19 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from noregret import learners
 from noregret._system.arrays import read_bytes
 from noregret._system.checks import integer
 from noregret._system.plugins import load_module
 from noregret.errors import InputError, one_line, shown, told, unknown_name
+from noregret.problems.registry import Problem
+from noregret.runs.choose import class_of
 from noregret.runs.keys import make_key
-from noregret.runs.prepare import FIXED_POLICIES, prepare, prepared
+from noregret.runs.prepare import Prepared, prepare
+from noregret.runs.start import check
 from noregret.store import RunKey, usual_grid
 
 _TOP = ("episodes", "record_every", "seeds", "trials", "starts", "problems", "imports", "learners")
@@ -46,14 +48,14 @@ _LEARNER = ("name", "preset", "slater_gap", "params", "grid")
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """The runs of a sweep, each once, and the modules that must be imported before they are played."""
 
     keys: tuple[RunKey, ...]
     imports: tuple[str, ...] = ()
 
 
-def read(path: str | Path) -> Plan:
+def read(path: str | Path) -> SweepPlan:
     """The runs that a file asks for, every one checked.
 
     Raises:
@@ -65,7 +67,7 @@ def read(path: str | Path) -> Plan:
     return parse(data, str(path), Path(path).parent)
 
 
-def parse(text: str | bytes, source: str = "sweep", folder: Path | None = None) -> Plan:
+def parse(text: str | bytes, source: str = "sweep", folder: Path | None = None) -> SweepPlan:
     """The runs that the text of such a file asks for.
 
     Args:
@@ -86,9 +88,13 @@ def parse(text: str | bytes, source: str = "sweep", folder: Path | None = None) 
     return _Reader(text, source, entries, folder).plan()
 
 
-def from_entries(entries: Mapping[str, Any]) -> Plan:
+def from_entries(entries: Mapping[str, object]) -> SweepPlan:
     """The runs that a dictionary with the entries of such a file asks for."""
     return _Reader("", "sweep", dict(entries)).plan()
+
+
+#: Where an entry is: the names of tables and entries, and numbers in lists.
+Place = tuple[str | int, ...]
 
 
 class _Reader:
@@ -97,7 +103,7 @@ class _Reader:
     def __init__(self, text: str, source: str, top: dict[str, Any], folder: Path | None = None) -> None:
         self.text, self.source, self.top, self.folder = text, source, top, folder
 
-    def plan(self) -> Plan:
+    def plan(self) -> SweepPlan:
         top = self.top
         self._known((), top, _TOP)
         for name in ("episodes", "problems", "learners"):
@@ -120,13 +126,11 @@ class _Reader:
         for text in problems:
             home = self.world(text)
             for path, options in combinations:
-                common: dict[str, Any] = {"episodes": episodes, "record_every": every}
-                common |= {"starts": top["starts"]} if "starts" in top else {}
-                self.makes(path, make_key(home, **common, **options))
+                first = self.key(path, home.problem, options | {"episodes": episodes, "record_every": every})
                 for seed, trial in itertools.product(seeds, range(trials)):
-                    key = make_key(home, **common, **options, seed=seed, trial=trial)
-                    keys[key.id] = key
-        return Plan(tuple(keys.values()), tuple(imports))
+                    key = replace(first, seed=seed, trial=trial)
+                    keys.setdefault(key.id, key)
+        return SweepPlan(tuple(keys.values()), tuple(imports))
 
     def combinations(self, i: int, entry: Mapping[str, Any]) -> int:
         """How many combinations a learner's grid has, once its entries are what they should be."""
@@ -135,8 +139,10 @@ class _Reader:
         name = entry.get("name")
         if not isinstance(name, str):
             raise self._wrong(path, 'a learner has no name; expected name = "..."')
-        if name not in FIXED_POLICIES and name not in learners.names():
-            raise self._wrong((*path, "name"), unknown_name("learner", name, [*learners.names(), *FIXED_POLICIES]))
+        try:
+            class_of(name)
+        except InputError as error:
+            raise self._wrong((*path, "name"), error) from None
         params, grid = (entry.get(part, {}) for part in ("params", "grid"))
         for part, table in (("params", params), ("grid", grid)):
             if not isinstance(table, dict):
@@ -148,7 +154,7 @@ class _Reader:
                 raise self._wrong((*path, "grid", key), f"{key} is given in params and in grid; expected one of them")
         return math.prod(map(len, grid.values()))
 
-    def learner(self, i: int, entry: Mapping[str, Any]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    def learner(self, i: int, entry: Mapping[str, Any]) -> list[tuple[Place, dict[str, Any]]]:
         """The options of each combination of a learner's grid, each with its place in the file."""
         params, grid = (entry.get(part, {}) for part in ("params", "grid"))
         options = {part: entry[part] for part in ("preset", "slater_gap") if part in entry} | {"learner": entry["name"]}
@@ -157,7 +163,7 @@ class _Reader:
             for values in itertools.product(*grid.values())
         ]
 
-    def world(self, text: str) -> Any:
+    def world(self, text: str) -> Prepared:
         try:
             home = prepare(text)
         except Exception as error:
@@ -168,45 +174,47 @@ class _Reader:
             raise self._wrong(("starts",), f"{text}: {one_line(error)}") from error
         return home
 
-    def makes(self, path: tuple[Any, ...], key: RunKey) -> None:
-        """Make the learner of a run once, to see that this works."""
+    def key(self, path: Place, problem: Problem, options: Mapping[str, Any]) -> RunKey:
+        """Make the key of the first run of a combination, and its learner once, to see that this works."""
         try:
-            prepared(key).start(key)
+            key = make_key(problem, starts=self.top.get("starts"), **options)
+            check(key)
+            return key
         except Exception as error:
             # The message names the entry at fault where there is one; its line says more than that of the learner.
             entry, said = self.top["learners"][path[1]], one_line(error)
-            places: dict[str, tuple[Any, ...]] = {name: (name,) for name in ("preset", "slater_gap") if name in entry}
+            places: dict[str, Place] = {name: (name,) for name in ("preset", "slater_gap") if name in entry}
             places |= {name: (part, name) for part in ("params", "grid") for name in entry.get(part, {})}
             words = {name: rf"'{re.escape(name)}'|\b{re.escape(name)} is\b|\bunknown {re.escape(name)}\b" for name in places}
-            found = {name: match.start() for name, word in words.items() if (match := re.search(word, said))}
-            if found:
-                path = (*path, *places[min(found, key=lambda name: found[name])])
-            raise self._wrong(path, f"{key.learner} on {key.problem}: {said}") from error
+            named = {name: match.start() for name, word in words.items() if (match := re.search(word, said))}
+            if named:
+                path = (*path, *places[min(named, key=lambda name: named[name])])
+            raise self._wrong(path, f"{options['learner']} on {problem.name}: {said}") from error
 
     # --- values ---
 
-    def _known(self, path: tuple[Any, ...], table: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    def _known(self, path: Place, table: Mapping[str, object], names: tuple[str, ...]) -> None:
         for key in table:
             if key not in names:
                 raise self._wrong((*path, key), unknown_name("key", key, names))
 
-    def _whole(self, path: tuple[Any, ...], value: Any, least: int) -> int:
+    def _whole(self, path: Place, value: object, least: int) -> int:
         try:
-            return integer(path[-1], int(value) if isinstance(value, float) and value.is_integer() else value, least)
+            return integer(str(path[-1]), value, least)
         except InputError as error:
             raise self._wrong(path, error) from None
 
-    def seeds(self, value: Any) -> Sequence[int]:
+    def seeds(self, value: object) -> Sequence[int]:
         if isinstance(value, list) and value:
             return [self._whole(("seeds",), seed, 0) for seed in value]
         return range(min(self._whole(("seeds",), value, 1), MOST_RUNS + 1))
 
-    def texts(self, path: tuple[Any, ...], value: Any) -> list[str]:
+    def texts(self, path: Place, value: object) -> list[str]:
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
             raise self._wrong(path, f"{path[-1]} is {shown(value)}; expected a list of texts")
         return value
 
-    def imports(self, value: Any) -> list[str]:
+    def imports(self, value: object) -> list[str]:
         names = self.texts(("imports",), value) if value != [] else []
         for name in names:
             try:
@@ -217,15 +225,15 @@ class _Reader:
 
     # --- places ---
 
-    def _wrong(self, path: tuple[Any, ...], message: object, quoted: str = "") -> InputError:
+    def _wrong(self, path: Place, message: object, quoted: str = "") -> InputError:
         where = f"line {self.line(path, quoted)}" if self.text else ".".join(map(str, path))
         return InputError(f"{self.source}, {where}: {message}")
 
-    def line(self, path: tuple[Any, ...], quoted: str = "") -> int:
+    def line(self, path: Place, quoted: str = "") -> int:
         """The line of an entry in the file, or of the closest table around it; of the text ``quoted`` in it, if given."""
-        found, best = 1, 0
-        table: tuple[Any, ...] = ()
-        counts: dict[tuple[Any, ...], int] = {}
+        place, best = 1, 0
+        table: Place = ()
+        counts: dict[Place, int] = {}
         lines = self.text.splitlines()
         for number, line in enumerate(lines, 1):
             here = table
@@ -233,7 +241,7 @@ class _Reader:
             key, equals, _ = (part.strip() for part in line.partition("="))
             if head.startswith("[") and closed:
                 names = tuple(part.strip().strip("\"'") for part in head.lstrip("[").split("."))
-                base: tuple[Any, ...] = ()
+                base: Place = ()
                 for name in names[:-1]:
                     base = (*base, name, counts[(*base, name)]) if (*base, name) in counts else (*base, name)
                 here = (*base, names[-1])
@@ -247,8 +255,8 @@ class _Reader:
             else:
                 continue
             if path[: len(here)] == here and len(here) > best:
-                found, best = number, len(here)
+                place, best = number, len(here)
         if quoted:
             written = (f'"{quoted}"', f"'{quoted}'")
-            found = next((n for n in range(found, len(lines) + 1) if any(w in lines[n - 1] for w in written)), found)
-        return found
+            place = next((n for n in range(place, len(lines) + 1) if any(w in lines[n - 1] for w in written)), place)
+        return place

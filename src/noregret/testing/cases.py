@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noregret import learners
 from noregret.errors import InputError, NoRegretError, one_line
-from noregret.kernels import world as worlds
-from noregret.kernels.guests import uniforms_of
-from noregret.kernels.simulator import simulator_of
+from noregret.kernels.compiler.guests import uniforms_of
+from noregret.kernels.worlds import world as worlds
+from noregret.kernels.worlds.simulator import simulator_of
 from noregret.learners.base import Learner
 from noregret.problems.base import Array, TabularCMDP
 from noregret.runs.trial import TableTrial
@@ -58,7 +59,7 @@ def refused(what: str, *words: str) -> Iterator[None]:
         raise CheckError(f"{what} is not refused; expected an InputError")
 
 
-def same(one: Mapping[str, Any], other: Mapping[str, Any], what: str) -> None:
+def same(one: Mapping[str, ArrayLike], other: Mapping[str, ArrayLike], what: str) -> None:
     """Fail a check unless two states of a learner have the same entries, bit for bit.
 
     Args:
@@ -72,9 +73,18 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any], what: str) -> None:
 
 
 def small(
-    seed: int = 0, *, H: int = 3, S: int = 4, A: int = 3, m: int = 1, d: int | None = None, masked: bool = False,
-    by_next: bool = False, sparse: bool = False, **changes: Any,
-) -> TabularCMDP:  # fmt: skip
+    seed: int = 0,
+    *,
+    H: int = 3,
+    S: int = 4,
+    A: int = 3,
+    m: int = 1,
+    d: int | None = None,
+    masked: bool = False,
+    by_next: bool = False,
+    sparse: bool = False,
+    **changes: Any,
+) -> TabularCMDP:
     """A small random problem.
 
     Args:
@@ -95,18 +105,22 @@ def small(
         P = np.where(np.arange(S) == rng.integers(S, size=(H, S, A, 1)), 0.7, 0.0)
         P += np.where(np.arange(S) == rng.integers(S, size=(H, S, A, 1)), 0.3, 0.0)
     last = (S,) if by_next else ()
-    given: dict[str, Any] = {
-        "P": P, "r": rng.random((H, S, A, *last)), "g": rng.random((m, H, S, A, *last)), "b": np.full(m, 0.3 * H),
-        "mu": rng.dirichlet(np.ones(S)), "name": "small",
-    }  # fmt: skip
+    arguments: dict[str, Any] = {
+        "P": P,
+        "r": rng.random((H, S, A, *last)),
+        "g": rng.random((m, H, S, A, *last)),
+        "b": np.full(m, 0.3 * H),
+        "mu": rng.dirichlet(np.ones(S)),
+        "name": "small",
+    }
     if d is not None:
         phi = rng.normal(size=(S, A, d))
-        given["features"] = phi / np.linalg.norm(phi, axis=2, keepdims=True) * rng.uniform(0.2, 1.0, size=(S, A, 1))
+        arguments["features"] = phi / np.linalg.norm(phi, axis=2, keepdims=True) * rng.uniform(0.2, 1.0, size=(S, A, 1))
     if masked:
         available = rng.random((H, S, A)) < 0.6
         available[..., 0] |= ~available.any(axis=2)
-        given["available"] = available
-    return TabularCMDP(**(given | changes))
+        arguments["available"] = available
+    return TabularCMDP(**(arguments | changes))
 
 
 def problems() -> dict[str, TabularCMDP]:
@@ -132,13 +146,15 @@ def fitting(name: str, problem: TabularCMDP) -> TabularCMDP:
     return problem.replace(features=None, b=b, step_limit=limit, safe_actions=g.argmax(axis=2))
 
 
-def told(name: str, problem: TabularCMDP) -> dict[str, Any]:
+def told(name: str, problem: TabularCMDP) -> dict[str, object]:
     """The options of a learner that must know more than the spec. The safe policy need not be safe for these checks."""
     safe = problem.available / problem.available.sum(axis=2, keepdims=True)
-    knowledge: dict[str, Callable[[], Any]] = {
-        "reward": lambda: problem.r, "utilities": lambda: problem.g, "safe_policy": lambda: safe,
+    knowledge: dict[str, Callable[[], object]] = {
+        "reward": lambda: problem.r,
+        "utilities": lambda: problem.g,
+        "safe_policy": lambda: safe,
         "simulator": lambda: simulator_of(worlds.compile_world(problem)),
-    }  # fmt: skip
+    }
     return {key: knowledge[key]() for key in learners.get(name).told}
 
 
@@ -148,15 +164,15 @@ class Case:
 
     learner: str
     problem: TabularCMDP
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "problem", fitting(self.learner, self.problem))
 
-    def make(self, episodes: int = K, **more: Any) -> Learner:
+    def make(self, episodes: int = K, **more: object) -> Learner:
         """Make the learner, for so many episodes and with ``more`` parameters."""
-        given = {"slater_gap": 0.5} | told(self.learner, self.problem) | dict(self.params) | more
-        return learners.make(self.learner, self.problem.spec, episodes=episodes, **given)
+        options: dict[str, Any] = {"slater_gap": 0.5} | told(self.learner, self.problem) | dict(self.params) | more
+        return learners.make(self.learner, self.problem.spec, episodes=episodes, **options)
 
     def trial(self, episodes: int = K, seed: int = 3, steps: int | None = None) -> TableTrial:
         """A trial that records every episode, played to its end.

@@ -24,16 +24,56 @@ nothing left to choose; ι and α then use log 2, so that they stay positive and
 any other. And T always means KH.
 """
 
-from noregret.theory.bounds import (  # noqa: I001
-    Promise, promise, regret_bound, regret_bound_tightened, tightening_loss, violation_bound, violation_bound_tightened, zeta,
-)  # fmt: skip
+from noregret.theory.bounds import (
+    Promise,
+    promise,
+    regret_bound,
+    regret_bound_tightened,
+    tightening_loss,
+    violation_bound,
+    violation_bound_tightened,
+    zeta,
+)
 from noregret.theory.constants import (
-    ALPHA_RULES, LAMBDA, AlphaRule, C1_of_proof, alpha, alpha_alg1, alpha_experiment, alpha_text, beta, chi, dual_bound, eta,
-    iota, softmax_gap, xi,
-)  # fmt: skip
+    ALPHA_RULES,
+    LAMBDA,
+    AlphaRule,
+    C1_of_proof,
+    alpha,
+    alpha_alg1,
+    alpha_experiment,
+    alpha_text,
+    beta,
+    chi,
+    dual_bound,
+    eta,
+    iota,
+    softmax_gap,
+    xi,
+)
 
 __all__ = [
-    "ALPHA_RULES", "LAMBDA", "AlphaRule", "C1_of_proof", "Promise", "alpha", "alpha_alg1", "alpha_experiment", "alpha_text",
-    "beta", "chi", "dual_bound", "eta", "iota", "promise", "regret_bound", "regret_bound_tightened", "softmax_gap",
-    "tightening_loss", "violation_bound", "violation_bound_tightened", "xi", "zeta",
-]  # fmt: skip
+    "ALPHA_RULES",
+    "LAMBDA",
+    "AlphaRule",
+    "C1_of_proof",
+    "Promise",
+    "alpha",
+    "alpha_alg1",
+    "alpha_experiment",
+    "alpha_text",
+    "beta",
+    "chi",
+    "dual_bound",
+    "eta",
+    "iota",
+    "promise",
+    "regret_bound",
+    "regret_bound_tightened",
+    "softmax_gap",
+    "tightening_loss",
+    "violation_bound",
+    "violation_bound_tightened",
+    "xi",
+    "zeta",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from noregret.errors import InputError
 from noregret.theory.constants import LAMBDA, alpha_alg1, beta, dual_bound, iota, xi
@@ -94,9 +94,17 @@ def tightening_loss(*, H: int, zeta: float, slater_gap: float) -> float:
 
 
 def regret_bound_tightened(
-    *, d: int, H: int, K: int, A: int, slater_gap: float, zeta: float, p: float = 0.01, C: float = 1.0,
+    *,
+    d: int,
+    H: int,
+    K: int,
+    A: int,
+    slater_gap: float,
+    zeta: float,
+    p: float = 0.01,
+    C: float = 1.0,
     full: bool = False,
-) -> float:  # fmt: skip
+) -> float:
     """The bound on the regret with b + ζ, C√(d³H³Tι²) + KHζ/γ (Theorem 2, paper.tex l. 1256, whose δ is γ).
 
     It is against the optimum of the original b. The proof adds K times :func:`tightening_loss` to Theorem 1 (l. 1285),
@@ -121,9 +129,17 @@ def regret_bound_tightened(
 
 
 def violation_bound_tightened(
-    *, d: int, H: int, K: int, A: int, slater_gap: float, zeta: float, p: float = 0.01, C: float = 1.0,
+    *,
+    d: int,
+    H: int,
+    K: int,
+    A: int,
+    slater_gap: float,
+    zeta: float,
+    p: float = 0.01,
+    C: float = 1.0,
     full: bool = False,
-) -> float:  # fmt: skip
+) -> float:
     """The bound on the violation with b + ζ, max{C·2(1+ξ)/ξ·√(d³H³Tι²) - Kζ, 0}, ξ = 4H/γ (Theorem 2, l. 1257).
 
     It holds for [Σ(b - V_g)]₊, as Theorem 1 does; the proof writes Σ[b - V_g]₊ (l. 1289-1304), which Theorem 1 does
@@ -157,7 +173,7 @@ class Promise(NamedTuple):
     violation: float
 
 
-def promise(constants: Mapping[str, Any], *, d: int, H: int, K: int, A: int, slater_gap: float) -> Promise | list[str]:
+def promise(constants: Mapping[str, float], *, d: int, H: int, K: int, A: int, slater_gap: float) -> Promise | list[str]:
     """What Theorem 1 (ζ = 0) or Theorem 2 (ζ > 0) promises with C = C' = 1, or the hypotheses that are not met.
 
     The theorems hold for every γ that is at most the Slater gap; the γ of a run is the one that its ξ was made of. A β beyond
@@ -188,11 +204,13 @@ def promise(constants: Mapping[str, Any], *, d: int, H: int, K: int, A: int, sla
         unmet.append(f"ζ is {zeta_:.6g}, and Theorem 2 has at most γ/2 = {gap / 2:.6g}")
     if unmet:
         return unmet
-    sizes: dict[str, Any] = {"d": d, "H": H, "K": K, "A": A, "p": p}
     if zeta_ == 0.0:
-        return Promise(name, K, regret_bound(**sizes, xi=xi_), violation_bound(**sizes, xi=xi_))
-    sizes |= {"slater_gap": gap, "zeta": min(zeta_, gap / 2)}
-    return Promise(name, K, regret_bound_tightened(**sizes), violation_bound_tightened(**sizes))
+        bounds = [bound(d=d, H=H, K=K, A=A, p=p, xi=xi_) for bound in (regret_bound, violation_bound)]
+    else:
+        zeta_ = min(zeta_, gap / 2)
+        tightened = (regret_bound_tightened, violation_bound_tightened)
+        bounds = [bound(d=d, H=H, K=K, A=A, p=p, slater_gap=gap, zeta=zeta_) for bound in tightened]
+    return Promise(name, K, *bounds)
 
 
 def _close(own: float, value: float) -> bool:

@@ -13,14 +13,13 @@ import numpy as np
 
 from noregret import theory
 from noregret.features import is_linear
-from noregret.learners.theorems import departures
+from noregret.learners.lsvi.theorems import departures
 from noregret.problems.base import Array
 from noregret.verification.trace import ROUNDING, Trace
 
 #: Options by what they change; those of the truncation, which keep every step of the proofs, are no departures.
-DUAL = frozenset({"dual_estimate", "dual_prior", "pessimism", "damping", "eta_schedule"})
+DUAL = frozenset({"dual_estimate", "dual_prior", "pessimism", "damping"})
 BONUS = frozenset({"bonus", "span_floor", "utility_bonus"})
-SCHEDULE = frozenset({"alpha_schedule"})
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,13 @@ def potential_as_printed(squares: Array, growth: Array, *, lam: float) -> Check:
     left = squares.sum(axis=0)
     slack = 2.0 * growth - left
     h = int(slack.argmin())
-    made = judged("elliptical potential, as printed", "1189-1196", float(slack[h]), float(left[h]),
-                  f"sum of ‖φ‖² {left[h]:.4g} against {2 * growth[h]:.4g}")  # fmt: skip
+    made = judged(
+        "elliptical potential, as printed",
+        "1189-1196",
+        float(slack[h]),
+        float(left[h]),
+        f"sum of ‖φ‖² {left[h]:.4g} against {2 * growth[h]:.4g}",
+    )
     return made if lam >= 1.0 else unstated(made, f"λ = {lam:.3g} < 1")
 
 
@@ -152,9 +156,7 @@ def terms(V_star: Array, V_k: Array, V_pi: Array, Y_k: Array, Y: Array) -> tuple
     return T1, T2
 
 
-def decomposition(
-    V_star: Array, V_k: Array, V_pi: Array, Y_k: Array, *, b: Array, eta: float, xi: float, H: int
-) -> Check:  # fmt: skip
+def decomposition(V_star: Array, V_k: Array, V_pi: Array, Y_k: Array, *, b: Array, eta: float, xi: float, H: int) -> Check:
     """Regret + Y·violation ≤ Y²/(2η) + ηH²K/2 + T₁ + T₂ for every Y in [0,ξ] (one term for each constraint).
 
     Args:
@@ -169,13 +171,13 @@ def decomposition(
     """
     K = len(Y_k)
     worst = np.clip(eta * (b - V_k[:, 1:]).sum(axis=0), 0.0, xi)
-    found = []
+    checks = []
     for Y in (worst, np.zeros_like(worst), np.full_like(worst, xi)):
         T1, T2 = terms(V_star, V_k, V_pi, Y_k, Y)
         left = float((V_star[0] - V_pi[:, 0]).sum() + (Y * (b - V_pi[:, 1:]).sum(axis=0)).sum())
         right = float((Y**2 / (2.0 * eta) + eta * H**2 * K / 2.0).sum()) + T1 + T2
-        found.append((right - left, left, right, T1, T2, Y))
-    slack, left, right, T1, T2, Y = min(found, key=lambda one: one[0])
+        checks.append((right - left, left, right, T1, T2, Y))
+    slack, left, right, T1, T2, Y = min(checks, key=lambda one: one[0])
     at = ", ".join(f"{y:.4g}" for y in Y)
     detail = f"{left:.5g} ≤ {right:.5g} with T₁ = {T1:.4g}, T₂ = {T2:.4g} at the worst Y = {at}"
     return judged("decomposition into T₁ + T₂", "355-366, 602-611", slack, abs(left) + abs(right), detail)
@@ -234,26 +236,26 @@ def all_checks(t: Trace) -> list[Check]:
             return unstated(check, "a start that is drawn")
         return check
 
-    forgetful = odd - ({"restart_data"} if c["restart"] == "doubling" else set())  # then Λ begins anew on the way
+    unplanned = DUAL | ({"schedule"} if c["schedule"] == "anytime" else set())  # what a plan for a given Y does not look at
     checks = [
-        only(potential(t.squares, t.growth, d=d, lam=lam), forgetful),
-        only(potential_as_printed(t.squares, t.growth, lam=lam), forgetful),
+        potential(t.squares, t.growth, d=d, lam=lam),
+        potential_as_printed(t.squares, t.growth, lam=lam),
         softmax_gap(t.greedy_gap, t.alpha, A=A),
         weights(t.norms, H=H, d=d, lam=lam),
         dual_bound(t.optimum.dual, H=H, slater_gap=t.optimum.slater_gap),
-        only(optimism(t.optimism, t.optimistic), DUAL | SCHEDULE),
+        only(optimism(t.optimism, t.optimistic), unplanned),
     ]
     if eta > 0.0:
-        checks.append(only(dual_lemma(t.Y, b - t.V_k[:, 1:], eta=eta, xi=xi, H=H), BONUS | SCHEDULE))
+        checks.append(only(dual_lemma(t.Y, b - t.V_k[:, 1:], eta=eta, xi=xi, H=H), BONUS))
     if t.best is None:
         why = f"not stated for ζ = {c['zeta']:.4g} beyond the Slater gap: the tightened problem has no optimum"
         checks.append(Check("decomposition into T₁ + T₂", "355-366, 602-611", "not stated", None, why))
     elif eta > 0.0:
         V_star = np.concatenate([[t.best.value], t.best.V_g])
         split = decomposition(V_star, t.V_k, t.V_pi, t.Y, b=b, eta=eta, xi=xi, H=H)
-        checks.append(only(split, BONUS | SCHEDULE, start=True))
+        checks.append(only(split, BONUS, start=True))
         T1, _ = terms(V_star, t.V_k, t.V_pi, t.Y, np.zeros_like(b))
-        checks.append(only(optimism_term(T1, t.alpha, A=A, H=H), DUAL | SCHEDULE, start=True))
+        checks.append(only(optimism_term(T1, t.alpha, A=A, H=H), unplanned, start=True))
     return checks + _information(t)
 
 

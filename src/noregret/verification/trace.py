@@ -7,17 +7,20 @@ each price, of π*) is the oracle's. It is trial 0 of the same call of ``noregre
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from noregret import oracle
 from noregret.errors import InputError
+from noregret.kernels.gram.net import NumberedGram
 from noregret.kernels.gram.one_hot import OneHotGram
-from noregret.learners.primal_dual_lsvi import PrimalDualLSVI
+from noregret.learners.lsvi.primal_dual import PrimalDualLSVI
+from noregret.oracle import TableOptimum
 from noregret.problems.base import Array, TabularCMDP
 from noregret.runs import Ask, How, play
 from noregret.runs.prepare import prepare
+from noregret.runs.trial import TableTrial, Trial
 
 #: Differences below this are rounding.
 ROUNDING = 1e-9
@@ -82,7 +85,7 @@ def trace(problem: TabularCMDP | str, *, episodes: int, seed: int = 0, preset: s
     ask = Ask(world, PrimalDualLSVI.name, episodes, 1, seed, episodes, preset, gap, params={"share": "nothing"} | options)
     watcher = _Watcher(world, episodes)
     play(ask.keys(), How(progress=False), block_size=1, raises=True, watch=watcher)
-    return watcher.trace(home.optimum)
+    return watcher.trace(cast(TableOptimum, home.optimum))
 
 
 class _Watcher:
@@ -97,9 +100,9 @@ class _Watcher:
         self.held = self.stepwise = 0
         self._before = np.zeros(0)  # φᵀΛ⁻¹φ of every pair before the episode
 
-    def __call__(self, trial: Any) -> None:
+    def __call__(self, trial: Trial) -> None:
         """Before episode k (from 0), and after episode k − 1."""
-        self.learner = trial.learner
+        self.learner = cast(PrimalDualLSVI, trial.learner)
         if trial.k > 0:
             self._after(trial, trial.k - 1)
         if trial.k < self.K:
@@ -109,7 +112,7 @@ class _Watcher:
         problem, learner = self.problem, self.learner
         H, m, A = problem.horizon, problem.n_constraints, problem.n_actions
         learner.plan()
-        gram, tables = learner.gram, learner.tables
+        gram, tables = cast(NumberedGram, learner.gram), learner.tables
         self.alpha[k] = learner.alpha  # restarts and the estimate of γ move it
         self.Y[k] = learner.dual
         prices = np.concatenate([[1.0], self.Y[k]])
@@ -126,9 +129,9 @@ class _Watcher:
         self.stepwise += int((C + next_step - true_Q >= -ROUNDING)[problem.available].sum())
         self._before = _squares(gram, problem.r.shape)
 
-    def _after(self, trial: Any, k: int) -> None:
+    def _after(self, trial: Trial, k: int) -> None:
         H, m = self.problem.horizon, self.problem.n_constraints
-        played = trial.scratch
+        played = cast(TableTrial, trial).scratch
         self.V_pi[k] = played.values
         self.V_k[k] = self.learner.tables.V[0, : 1 + m, played.states[0]]
         self.squares[k] = self._before[np.arange(H), played.states[:H], played.actions]
@@ -139,10 +142,22 @@ class _Watcher:
         best = optimum if zeta == 0.0 else oracle.solve(problem, tighten=zeta) if zeta <= optimum.slater_gap else None
         entries = self.K * int(problem.available.sum())
         return Trace(
-            problem=problem, learner=self.learner, optimum=optimum, best=best, alpha=self.alpha, Y=self.Y, squares=self.squares,
-            growth=_growth(self.learner.gram), norms=self.norms, greedy_gap=self.greedy_gap, optimism=self.optimism,
-            optimistic=self.held / entries, one_step=self.stepwise / entries, V_k=self.V_k, V_pi=self.V_pi,
-        )  # fmt: skip
+            problem=problem,
+            learner=self.learner,
+            optimum=optimum,
+            best=best,
+            alpha=self.alpha,
+            Y=self.Y,
+            squares=self.squares,
+            growth=_growth(cast(NumberedGram, self.learner.gram)),
+            norms=self.norms,
+            greedy_gap=self.greedy_gap,
+            optimism=self.optimism,
+            optimistic=self.held / entries,
+            one_step=self.stepwise / entries,
+            V_k=self.V_k,
+            V_pi=self.V_pi,
+        )
 
 
 def _best_composite(problem: TabularCMDP, prices: Array) -> tuple[Array, Array]:
@@ -156,7 +171,7 @@ def _best_composite(problem: TabularCMDP, prices: Array) -> tuple[Array, Array]:
     return Q, V
 
 
-def _largest_weight(gram: Any, V: Array, J: int) -> float:
+def _largest_weight(gram: NumberedGram, V: Array, J: int) -> float:
     """Max over steps and objectives of ‖w_j,h‖."""
     if not isinstance(gram, OneHotGram):
         target = gram.total[:, :J] + np.einsum("hsd,hjs->hjd", gram.moment, V[1:, :J])
@@ -170,12 +185,12 @@ def _largest_weight(gram: Any, V: Array, J: int) -> float:
     return largest
 
 
-def _squares(gram: Any, shape: tuple[int, ...]) -> Array:
+def _squares(gram: NumberedGram, shape: tuple[int, ...]) -> Array:
     """φᵀΛ_h⁻¹φ of every step, state and action, (H,S,A)."""
     return np.array(gram.fit[..., 0] if isinstance(gram, OneHotGram) else gram.square.reshape(shape))
 
 
-def _growth(gram: Any) -> Array:
+def _growth(gram: NumberedGram) -> Array:
     """Log det Λ_h − log det λI."""
     if isinstance(gram, OneHotGram):
         return np.asarray(np.log1p(gram.visits / gram.lam).sum(axis=(1, 2)))

@@ -10,23 +10,25 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from noregret import learners as registry
 from noregret._system.checks import each_once
 from noregret._system.progress import Progress
 from noregret.errors import NoRegretError, unknown_name
 from noregret.experiments.compare.settings import LEARNERS, POINTS, PROBLEMS, STOPPED, Entry
+from noregret.learners.registry import checked_episodes
 from noregret.results import Comparison, Outcome, RunResult
 from noregret.runs import Ask, How, play
 from noregret.runs.execute import Ending
-from noregret.runs.prepare import prepare, prepared
+from noregret.runs.keys import checked_length
+from noregret.runs.prepare import Named, prepare
 from noregret.runs.runner import kept_in
+from noregret.runs.start import check
 from noregret.store import RunKey
 
 
 def compare(
-    problems: Sequence[Any] = PROBLEMS,
+    problems: Sequence[Named] = PROBLEMS,
     learners: Sequence[str | Entry] = LEARNERS,
     *,
     episodes: int = 10_000,
@@ -70,7 +72,8 @@ def compare(
         >>> nr.compare(["random:S=3,A=2,H=2"], ["uniform", "optimal"], episodes=10, trials=2, progress=False)
         <Comparison: 2 learners on 1 problem, 2 of 2 ran>
     """
-    problems, learners = ([one] if isinstance(one, str) else one for one in (problems, learners))
+    problems = [problems] if isinstance(problems, str) else problems
+    learners = [learners] if isinstance(learners, str) else learners
     entries = [one if isinstance(one, Entry) else Entry.read(one) for one in learners]
     how = How(kept_in(out), fresh, backend, address, threads, progress=progress)
     return run_grid(Grid(problems, entries, episodes, trials, seed, preset, slater_gap), how)
@@ -94,9 +97,17 @@ class Grid:
     """The cells of a comparison, checked; a cell whose learner refuses has the reason."""
 
     def __init__(
-        self, problems: Sequence[Any], entries: Sequence[Entry], episodes: int, trials: int, seed: int, preset: str,
+        self,
+        problems: Sequence[Named],
+        entries: Sequence[Entry],
+        episodes: int,
+        trials: int,
+        seed: int,
+        preset: str,
         slater_gap: float | str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
+        every = max(1, checked_episodes(episodes) // POINTS)
+        self.length = checked_length(episodes, trials=trials, seed=seed, record_every=every)
         homes = [prepare(problem) for problem in problems]
         for what, labels in (("learners", [e.label for e in entries]), ("problems", [home.name for home in homes])):
             each_once(what, labels)
@@ -105,20 +116,16 @@ class Grid:
             raise unknown_name("preset", str(preset), presets)
         self.cells: list[GridCell] = []
         for home, entry in itertools.product(homes, entries):
-            own: dict[str, Any] = {"preset": preset, "slater_gap": slater_gap} | entry.params
-            given = {name: own.pop(name) for name in ("preset", "slater_gap")}
-            ask = Ask(home.problem, entry.name, episodes, trials, seed, max(1, episodes // POINTS), **given, params=own)
-            keys = ask.keys()
-            self.cells.append(GridCell(home.name, entry, keys, _refusal(keys[0])))
-
-
-def _refusal(key: RunKey) -> str:
-    """Why a learner cannot be made for a problem: a preset it does not have, a Slater gap it needs; or nothing."""
-    try:
-        prepared(key).learner(key)
-    except NoRegretError as error:
-        return " ".join(str(error).split())
-    return ""
+            params = dict(entry.params)
+            asked, gap = params.pop("preset", preset), params.pop("slater_gap", slater_gap)
+            ask = Ask(home.problem, entry.name, *self.length, asked, gap, params=params)
+            keys, reason = list[RunKey](), ""
+            try:
+                keys = ask.keys()
+                check(keys[0])
+            except NoRegretError as error:  # a preset that the learner does not have, a Slater gap that it needs
+                reason = " ".join(str(error).split())
+            self.cells.append(GridCell(home.name, entry, keys, reason))
 
 
 def run_grid(grid: Grid, how: How, tell: Callable[[Outcome], None] = lambda one: None) -> Comparison:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from noregret.metrics import Cell, Interval, Slope, length
 from noregret.report import figures
 from noregret.report.tables import curves, without_speed, write_text
 from noregret.results import UNSAFE, Comparison, Outcome, RunResult, drawing
-from noregret.results.base import Table
+from noregret.results.base import NumberTable
 from noregret.results.comparison import DRAWS, unsafe
+from noregret.results.result import few
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,12 +28,22 @@ if TYPE_CHECKING:
 LATE = 0.1
 
 COLUMNS = (
-    "learner", "regret", "violation", "hard regret", "hard violation", "slope of hard regret",
-    "late loss", "episodes/s", "promised regret", "promised violation",
-)  # fmt: skip
+    "learner",
+    "regret",
+    "violation",
+    "hard regret",
+    "hard violation",
+    "slope of hard regret",
+    "late loss",
+    "stuck",
+    "episodes/s",
+    "promised regret",
+    "promised violation",
+)
 CAPTION = (
     "Sums over all episodes, mean ± 95% over the trials. Slope: on log-log axes, over the longest range up to the end in which "
     "a line fits; '-' where none does. Late loss: hard regret plus hard violation in an episode, over the last tenth. "
+    "Stuck: the share of trials whose late loss is above 0.1, or a tenth of the uniform policy's if that is at least 0.5. "
     "Promised: the orders of the theorem, logarithms left out; the theorems are about the constants of preset theory."
 )
 #: What stands in place of a promise.
@@ -69,7 +80,7 @@ def shared_by(outcomes: Sequence[Outcome]) -> list[str]:
     )
 
 
-def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
+def table(outcomes: Sequence[Outcome], title: str = "") -> NumberTable:
     """A row for each learner on one problem; a learner that refused has its reason below the table."""
     rows: list[tuple[Cell, ...]] = []
     refused = []
@@ -81,15 +92,24 @@ def table(outcomes: Sequence[Outcome], title: str = "") -> Table:
             continue
         sums = [result.last(which) for which in ("regret", "violation", "hard_regret", "hard_violation")]
         rows.append(
-            (one.label, *sums, hard_slope(result), late_loss(result), result.episodes_per_second, *(one.promise or UNPROMISED))
+            (
+                one.label,
+                *sums,
+                hard_slope(result),
+                late_loss(result),
+                result.stuck,
+                result.episodes_per_second,
+                *(one.promise or UNPROMISED),
+            )
         )
-    made = Table(title, COLUMNS, tuple(rows), "\n".join([CAPTION, *shared_by(outcomes), *refused]))
+    rare = few(min((one.result.trials for one in outcomes if one.result is not None), default=metrics.ENOUGH))
+    made = NumberTable(title, COLUMNS, tuple(rows), "\n".join(filter(None, [CAPTION, rare, *shared_by(outcomes), *refused])))
     limited = [unsafe(one.result) if one.result else None for one in outcomes]
     draws = [one.result.simulator_draws if one.result else None for one in outcomes]
     return _with(_with(made, "unsafe steps", limited, UNSAFE), "draws", draws, DRAWS)
 
 
-def _with(made: Table, name: str, cells: Sequence[Cell], said: str) -> Table:
+def _with(made: NumberTable, name: str, cells: Sequence[Cell], said: str) -> NumberTable:
     """A table with one more column and a line about it; as it is where all of its cells are empty.
 
     Args:
@@ -108,14 +128,14 @@ def everything(outcomes: Sequence[Outcome]) -> str:
     """The table of all problems as CSV, with every digit, and the reason of each refusal."""
     made = table(outcomes)
     rows = tuple((one.problem, *row, one.reason) for one, row in zip(outcomes, made.rows, strict=True))
-    return without_speed(Table("", ("problem", *made.columns, "reason"), rows)).csv()
+    return without_speed(NumberTable("", ("problem", *made.columns, "reason"), rows)).csv()
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
     """The tables of all problems for a page."""
     parts = []
-    for problem, own in Comparison(outcomes).by_problem().items():
-        made = without_speed(table(own))
+    for problem, outcomes_there in Comparison(outcomes).by_problem().items():
+        made = without_speed(table(outcomes_there))
         parts.append(f"## {problem}\n\n{made.markdown()}\n{made.caption}\n")
     return "\n".join(parts)
 
@@ -123,7 +143,7 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
 # --- figures ------------------------------------------------------------------------------------------------------
 
 
-def curves_figure(outcomes: Sequence[Outcome], styles: dict[str, dict[str, Any]] | None = None) -> Figure:
+def curves_figure(outcomes: Sequence[Outcome], styles: Mapping[str, drawing.LineStyle] | None = None) -> Figure:
     """The four sums of every learner on one problem against the episodes.
 
     The axes are logarithmic beyond 1, so that what differs by orders of magnitude, is 0, or is negative, is all there.
@@ -146,19 +166,24 @@ def pareto_figure(outcomes: Sequence[Outcome]) -> Figure:
 
     The grey steps join the learners that no other learner beats in both; policies that do not learn have no part in them.
     """
-    groups = {problem: [one for one in own if one.result] for problem, own in Comparison(outcomes).by_problem().items()}
-    groups = {problem: own for problem, own in groups.items() if own}
+    groups = {
+        problem: [one for one in outcomes_there if one.result]
+        for problem, outcomes_there in Comparison(outcomes).by_problem().items()
+    }
+    groups = {problem: outcomes_there for problem, outcomes_there in groups.items() if outcomes_there}
     columns = min(len(groups), 2)
     rows = -(-len(groups) // columns)
     drawn, axes = drawing.new(rows, columns, 6.4 * columns + (0.4 if columns > 1 else 1.4), 5.2 * rows + 0.3)
     styles = Comparison(outcomes).styles()
-    for ax, (problem, own) in zip(axes.flat, groups.items(), strict=False):
-        points = np.array([[_end(one, "hard_violation").mean, _end(one, "hard_regret").mean] for one in own], dtype=float)
-        learned = points[[one.promise is not None for one in own]]
+    for ax, (problem, outcomes_there) in zip(axes.flat, groups.items(), strict=False):
+        points = np.array(
+            [[_end(one, "hard_violation").mean, _end(one, "hard_regret").mean] for one in outcomes_there], dtype=float
+        )
+        learned = points[[one.promise is not None for one in outcomes_there]]
         if len(learned):
             best = metrics.front(learned)
             ax.plot(best[:, 0], best[:, 1], color="#cccccc", linewidth=4, zorder=1, drawstyle="steps-post")
-        for one, (x, y) in zip(own, points, strict=True):
+        for one, (x, y) in zip(outcomes_there, points, strict=True):
             across, up = (_half(_end(one, which)) for which in ("hard_violation", "hard_regret"))
             marker = {"-": "o", "--": "s", ":": "D", "-.": "^"}[styles[one.label]["line"]]
             own_colour = styles[one.label]["colour"]
@@ -207,14 +232,16 @@ def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> list[P
     written.append(write_text(out / "curves.csv", curves(results)))
     if figures.available():
         styles = Comparison(outcomes).styles()
-        for problem, own in Comparison(outcomes).by_problem().items():
-            if any(one.result for one in own):
-                written += figures.write_all(curves_figure(own, styles), out / f"curves-{figures.file_name(problem)}")
+        for problem, outcomes_there in Comparison(outcomes).by_problem().items():
+            if any(one.result for one in outcomes_there):
+                written += figures.write_all(
+                    curves_figure(outcomes_there, styles), out / f"curves-{figures.file_name(problem)}"
+                )
         written += figures.write_all(pareto_figure(outcomes), out / "pareto")
     return written
 
 
-def shown(outcomes: Sequence[Outcome]) -> list[Table]:
+def shown(outcomes: Sequence[Outcome]) -> list[NumberTable]:
     """The tables for a terminal, one for each problem."""
     return [table(own, f"{problem}{_protocol(own, ': ')}") for problem, own in Comparison(outcomes).by_problem().items()]
 

@@ -9,7 +9,7 @@ from noregret import learners
 from noregret._system.text import value
 from noregret.errors import InputError, unknown_name
 from noregret.results import NO_PROMISE
-from noregret.runs.prepare import FIXED_POLICIES, TELLS
+from noregret.runs.choose import FIXED_POLICIES, TELLS
 
 #: What is compared when nothing is said: Table 1, what came after it, and a floor.
 PROBLEMS = ("job-scheduling",)
@@ -46,7 +46,7 @@ class Entry:
         learner = learners.get(self.name)
         known = {"preset", "slater_gap", *learner.parameters}.difference(TELLS)
         for key in self.params:
-            if key not in known and (key in TELLS or not learner.knows(key)):
+            if key not in known:
                 raise unknown_name(f"parameter of {self.name}", key, known)
         if self.params.get("preset", learner.presets[0]) not in learner.presets:
             raise unknown_name(f"preset of {self.name}", str(self.params["preset"]), learner.presets)

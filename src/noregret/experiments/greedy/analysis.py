@@ -53,7 +53,7 @@ def counter_example(horizon: int, epsilon: float, constrained: bool = True) -> P
     """
     if not 0.0 < epsilon <= 1.0:
         raise InputError(f"epsilon is {epsilon!r}; expected a number above 0 and at most 1")
-    integer("horizon", horizon, 2)
+    horizon = integer("horizon", horizon, 2)
     M, half = horizon - epsilon / 2, epsilon / 2
     Q = np.array([[M, 1.0], [1.0, M + half]])
     near = np.array([[M + half, 1.0 - half], [1.0 + half, M]])
@@ -69,7 +69,7 @@ def value(Q: Array, Y: float, alpha: float) -> Array:
         alpha: the temperature's inverse; infinity is greedy.
     """
     from noregret.kernels.gram.base import Tables, everyone
-    from noregret.kernels.softmax import soft_max
+    from noregret.kernels.steps.softmax import soft_max
 
     V, table, allowed = np.zeros((2, 2, 1)), np.ascontiguousarray(Q[None, :, None, :]), np.ones((1, 1, 2), dtype=np.bool_)
     soft_max(everyone(1), 0, Tables(table, V, np.zeros((1, 1, 2)), allowed, np.zeros((1, 2))), np.array([Y]), float(alpha))

@@ -10,7 +10,7 @@ import numpy as np
 from noregret.experiments.greedy.analysis import Demo
 from noregret.metrics import Cell
 from noregret.results import drawing
-from noregret.results.base import Table
+from noregret.results.base import NumberTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,11 +46,11 @@ def figure(demo: Demo) -> Figure:
     return made
 
 
-def table(demo: Demo, shown: Sequence[float]) -> Table:
+def table(demo: Demo, shown: Sequence[float]) -> NumberTable:
     """A table of the gaps at a few ε."""
     rows: list[tuple[Cell, ...]] = []
     for epsilon in shown:
         k = int(np.argmin(np.abs(np.log(demo.epsilons / epsilon))))
         rows.append((f"{demo.epsilons[k]:.3g}", *(f"{gap[k]:.3g}" for gap in (demo.greedy, *demo.soft, demo.unconstrained))))
     columns = ("ε", "greedy", *(f"soft-max, α={alpha:g}" for alpha in demo.alphas), "greedy, no constraint")
-    return Table(f"Change of V_r between two Q's that are ε apart (H = {demo.horizon})", columns, tuple(rows), note(demo))
+    return NumberTable(f"Change of V_r between two Q's that are ε apart (H = {demo.horizon})", columns, tuple(rows), note(demo))

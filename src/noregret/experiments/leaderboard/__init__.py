@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from noregret._system.arrays import LARGEST
 from noregret._system.progress import Progress
@@ -20,13 +19,14 @@ from noregret.experiments.leaderboard.pilots import Pilots
 from noregret.report.leaderboard import Leaderboard, Protocol
 from noregret.results import Comparison, Outcome
 from noregret.runs import How
+from noregret.runs.prepare import Named
 from noregret.runs.provenance import provenance
 from noregret.runs.runner import kept_in
 from noregret.store import MemoryStore, Store
 
 
 def leaderboard(
-    problems: Sequence[Any] | None = None,
+    problems: Sequence[Named] | None = None,
     learners: Sequence[str | Entry] | None = None,
     *,
     episodes: int = settings.EPISODES,
@@ -93,9 +93,15 @@ class Contest:
     """
 
     def __init__(
-        self, problems: Sequence[Any] | None, given: Sequence[Entry] | None, episodes: int, trials: int, seed: int, preset: str,
+        self,
+        problems: Sequence[Named] | None,
+        given: Sequence[Entry] | None,
+        episodes: int,
+        trials: int,
+        seed: int,
+        preset: str,
         most: float = settings.MOST,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.entries = list(settings.entries() if given is None else given)
         if isinstance(most, bool) or not isinstance(most, int | float) or not 0.0 <= most <= LARGEST:
             raise InputError(f"most is {shown(most)}; expected a number of seconds, at least 0")
@@ -103,7 +109,7 @@ class Contest:
         self.grid = Grid(
             settings.problem_names() if problems is None else problems, self.entries, episodes, trials, seed, preset
         )
-        self.protocol = (episodes, trials, seed, preset, self.most)
+        self.protocol = (*self.grid.length[:3], preset, self.most)
         self.pilots = Pilots(None)
 
     def play(

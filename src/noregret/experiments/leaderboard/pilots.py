@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from noregret._system.files import wait_and_hold
 from noregret.report.tables import write_text
 from noregret.store import RunKey
 from noregret.sweeps.estimate import UNCLEAR, seconds_of_run
@@ -22,12 +23,15 @@ class Pilots:
 
     def __init__(self, folder: Path | None) -> None:
         self.path = None if folder is None else folder / FILE
-        self._known: dict[str, tuple[float, float]] = {}
+        self._known = self._read()
+
+    def _read(self) -> dict[str, tuple[float, float]]:
+        """What the file has."""
         try:
-            found = json.loads(self.path.read_text()) if self.path is not None else {}
-            self._known = {str(id): (float(seconds), float(most)) for id, (seconds, most) in found.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
-            pass
+            entries = json.loads(self.path.read_text()) if self.path is not None else {}
+            return {str(id): (float(seconds), float(most)) for id, (seconds, most) in entries.items()}
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            return {}
 
     def known(self, key: RunKey) -> float | None:
         """The seconds of a run, if a pilot was played."""
@@ -45,5 +49,6 @@ class Pilots:
         seconds = seconds_of_run(key, most)
         self._known[key.id] = (seconds, most)
         if self.path is not None:
-            write_text(self.path, json.dumps(self._known, indent=0))
+            with wait_and_hold(self.path.with_suffix(".lock")):  # what another process found meanwhile stays
+                write_text(self.path, json.dumps(self._read() | {key.id: (seconds, most)}, indent=0))
         return seconds

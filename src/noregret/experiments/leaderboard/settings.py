@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from noregret import learners, problems
 from noregret.experiments.compare.settings import Entry
-from noregret.experiments.tune_all.settings import BUDGET, RUNGS
-from noregret.learners import tuned
-from noregret.report.leaderboard import Row
-from noregret.runs.prepare import FIXED_POLICIES
+from noregret.learners.presets import FOUND
+from noregret.report.leaderboard import LearnerRow
+from noregret.runs.choose import FIXED_POLICIES, given_safest
 
 EPISODES, TRIALS = 10_000, 20
 #: Seconds that a run may take.
@@ -26,11 +25,7 @@ WORDS = {
 
 def entries() -> list[Entry]:
     """All learners; those that need a safe policy are given the safest one."""
-    return [Entry(name, name, _given(name)) for name in learners.names()]
-
-
-def _given(name: str) -> dict[str, str]:
-    return {"safe_policy": "safest"} if "safe_policy" in learners.get(name).told else {}
+    return [Entry(name, name, given_safest(name)) for name in learners.names()]
 
 
 def problem_names() -> list[str]:
@@ -45,35 +40,36 @@ def remarks(preset: str, names: Sequence[str]) -> list[str]:
         preset: which rule gives the learners their constants.
         names: the learners.
     """
-    found = tuned.packaged()
-    searched = [name for name in names if preset in found.get(name, {})]
+    searched = [name for name in names if _was_searched(name, preset)]
     if not searched:
         return []
-    judged = {test.problem for rung in RUNGS for test in rung}
-    kinds = sorted({name.partition(":")[0] for name in judged if ":" in name})
-    itself = sorted(name for name in judged if ":" not in name)
     said = (
-        f"Preset {preset} has what one search found for each learner (noregret tune-all): {BUDGET} configurations each, judged "
-        f"on the same problems: smaller or other ones of the kinds {', '.join(kinds)}"
-        + (f", and {', '.join(itself)} itself with other seeds." if itself else ".")
+        f"Preset {preset} has what one search found for each learner (benchmarks/tuning in the repository): the same number of "
+        f"configurations for each, judged on the same problems (benchmarks/protocol.toml)."
     )
     others = [name for name in names if name not in searched]
     return [said, f"Constants that no search changed: {', '.join(others)}."] if others else [said]
 
 
+def _was_searched(name: str, preset: str) -> bool:
+    """Whether a search set a constant of a preset."""
+    table = learners.get(name).table
+    return preset in table.presets and any(FOUND in row.entry(preset, table.like)[1] for row in table)
+
+
 def left_out() -> list[str]:
     """What is left out as a whole when nothing is said, and why."""
     left = ", ".join(problems.names(continuous=True))
-    return [f"Left out as a whole: {left}, whose states are vectors, as nearly all learners are for tables."] if left else []
+    return [f"{left} was omitted: its states are vectors, and nearly all learners work on tables."] if left else []
 
 
-def row(entry: Entry) -> Row:
+def row(entry: Entry) -> LearnerRow:
     """What is said of a learner."""
     if entry.name in FIXED_POLICIES:
-        return Row(entry.label, ["everything"], "", [])
+        return LearnerRow(entry.label, ["everything"], "", [])
     learner = learners.get(entry.name)
     told = [name for name in learner.told if name != "safe_policy" or entry.params.get(name) is not None]
-    return Row(entry.label, [WORDS.get(name, name) for name in told], learner.source, list(learner.promise or ()))
+    return LearnerRow(entry.label, [WORDS.get(name, name) for name in told], learner.source, list(learner.promise or ()))
 
 
 def line(problem: str, entry: Entry, episodes: int, trials: int, seed: int, preset: str) -> str:
@@ -87,11 +83,11 @@ def line(problem: str, entry: Entry, episodes: int, trials: int, seed: int, pres
         seed: the number that all randomness is drawn from.
         preset: which rule gives the learner its constants; one of its own comes before it.
     """
-    own = {"preset": preset} | entry.params
+    options = {"preset": preset} | entry.params
     words = ["noregret", "run", problem, "--learner", entry.name, "--episodes", str(episodes), "--trials", str(trials)]
-    words += ["--seed", str(seed), "--preset", str(own.pop("preset"))]
-    if (gap := own.pop("slater_gap", None)) is not None:
+    words += ["--seed", str(seed), "--preset", str(options.pop("preset"))]
+    if (gap := options.pop("slater_gap", None)) is not None:
         words += ["--slater-gap", str(gap)]
-    for name, value in own.items():
+    for name, value in options.items():
         words += ["--set", f"{name}={value}"]
     return shlex.join(words)

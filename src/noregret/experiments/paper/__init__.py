@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from noregret import oracle, problems
 from noregret._system.files import all_or_none
 from noregret.experiments.paper import page, settings
 from noregret.experiments.paper.page import Neighbour, Paper
 from noregret.metrics import length
+from noregret.problems.base import TabularCMDP
 from noregret.report import figures, tables
 from noregret.runs import Ask, How, play
 from noregret.runs.runner import Sitting
@@ -41,15 +43,21 @@ def run(episodes: int, trials: int, seed: int, how: How, say: Callable[[str], No
 
 def facts(done: list[Neighbour], as_published: bool) -> Paper:
     """Put beside the results what the page says of the problem itself; the oracle computes it."""
-    problem, shifted = problems.load(settings.PROBLEM), problems.load(settings.COUNTED_FROM_0)
+    problem, shifted = (cast(TabularCMDP, problems.load(name)) for name in (settings.PROBLEM, settings.COUNTED_FROM_0))
     main, best = done[0].result, oracle.solve(problem)
     after = (best.occupancy[-1][:, :, None] * problem.P[-1]).sum(axis=(0, 1))  # how many jobs are left at the end
     return Paper(
-        main=main, neighbours=done, threshold=float(problem.b[0]), horizon=problem.horizon,
-        states=problem.n_states, actions=problem.n_actions,
+        main=main,
+        neighbours=done,
+        threshold=float(problem.b[0]),
+        horizon=problem.horizon,
+        states=problem.n_states,
+        actions=problem.n_actions,
         tightened_dual=float(oracle.solve(problem, tighten=main.constants["zeta"]).dual[0]),
-        jobs_left=float(after[2:].sum()), counted_from_0=oracle.solve(shifted).value, as_published=as_published,
-    )  # fmt: skip
+        jobs_left=float(after[2:].sum()),
+        counted_from_0=oracle.solve(shifted).value,
+        as_published=as_published,
+    )
 
 
 def write(made: Paper, out: Path) -> list[Path]:

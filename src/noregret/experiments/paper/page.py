@@ -13,7 +13,7 @@ from noregret import metrics, theory
 from noregret.metrics import number, show
 from noregret.report import figures, tables
 from noregret.results import RunResult, drawing
-from noregret.results.base import Table
+from noregret.results.base import NumberTable
 from noregret.results.comparison import CAPTION
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ class Paper:
         return {f"{n.label}, {n.row}" + ("" if n is not first else " (main)"): n.result for n in (first, *rest)}
 
 
-def table(paper: Paper) -> Table:
+def table(paper: Paper) -> NumberTable:
     """A row for the main run and for each neighbour."""
     return tables.summary(paper.labelled(), "Section 5 of the paper, and neighbours of the constants it does not report")
 
 
-def short(paper: Paper) -> Table:
+def short(paper: Paper) -> NumberTable:
     """The columns of :func:`table` that fit a terminal."""
     return table(paper).only(("run", "regret", "violation", "hard violation", "slope of hard regret", "episodes/s"))
 
@@ -83,9 +83,7 @@ def figure(paper: Paper) -> Figure:
     drawing.label(regret, "Regret", "cumulative regret (reward)")
 
     drawing.band(violation, result, "violation", label="violation, the paper's: [Σ(b − V)]₊")
-    drawing.band(
-        violation, result, "hard_violation", colour=drawing.COLOURS[1], label="hard violation: Σ[b − V]₊", line="--"
-    )  # fmt: skip
+    drawing.band(violation, result, "hard_violation", colour=drawing.COLOURS[1], label="hard violation: Σ[b − V]₊", line="--")
     drawing.label(violation, "Violation", "cumulative violation (utility)")
 
     drawing.band(dual, result, "dual", label="dual variable")
@@ -156,7 +154,7 @@ def _setting(paper: Paper) -> dict[str, str]:
         "K": f"{paper.main.episodes[-1]:,}",
         "trials": str(paper.main.trials),
         "setting": "" if paper.as_published else other,
-        "constants": Table("", ("constant", "value", "why"), rows).markdown(),
+        "constants": NumberTable("", ("constant", "value", "why"), rows).markdown(),
         "caption": CAPTION,
         "table": tables.without_speed(table(paper)).markdown(),
         "b": f"{paper.threshold:g}",

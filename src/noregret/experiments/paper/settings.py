@@ -8,7 +8,6 @@ neighbours show what other choices would have given.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 PROBLEM = "job-scheduling"
 #: The other reading of "time steps from 3 to 6".
@@ -35,7 +34,7 @@ class Setting:
 
     label: str
     row: str
-    params: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, object] = field(default_factory=dict)
 
 
 UNTRIED_WORTH_H = "λ = (β/H)²"

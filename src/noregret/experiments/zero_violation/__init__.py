@@ -16,12 +16,19 @@ def run(quick: bool, how: How) -> tuple[Sitting, dict[str, list[RunResult]]]:
     trials = settings.QUICK_TRIALS if quick else settings.TRIALS
     keys = {
         (case.problem, K): Ask(
-            case.problem, settings.LEARNER, K, trials, settings.SEED, K, settings.PRESET, "oracle",
-            params={"zeta": "theorem", "zeta_scale": case.scale},
+            case.problem,
+            settings.LEARNER,
+            K,
+            trials,
+            settings.SEED,
+            K,
+            settings.PRESET,
+            "oracle",
+            params={"zeta": f"theorem_2({case.scale})", "xi": "4*H/gamma"},
         ).keys()
         for case in settings.CASES
         for K in (case.grid[: -settings.QUICK_DOUBLINGS] if quick else case.grid)
-    }  # fmt: skip
+    }
     sitting = play([key for own in keys.values() for key in own], how)
     results: dict[str, list[RunResult]] = {}
     for (problem, _), own in keys.items() if not sitting.stopped else ():

@@ -9,7 +9,7 @@ import numpy as np
 
 from noregret.metrics import Slope
 from noregret.results import RunResult, drawing
-from noregret.results.base import Table
+from noregret.results.base import NumberTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,12 +25,12 @@ def violated(result: RunResult) -> int:
 
 def safe_from(results: Sequence[RunResult]) -> int | None:
     """K₀, the least K of the grid such that no trial of K₀ or more episodes ends with a violation; None if there is none."""
-    found = None
+    first = None
     for result in reversed(results):
         if violated(result):
             break
-        found = result.episodes_requested
-    return found
+        first = result.episodes_requested
+    return first
 
 
 def slope(results: Sequence[RunResult], which: str = "regret") -> Slope:
@@ -40,31 +40,44 @@ def slope(results: Sequence[RunResult], which: str = "regret") -> Slope:
     return Slope(np.polyfit(np.log(K), np.log(mean), 1)[0] if (mean > 0).all() and len(K) > 1 else "nan")
 
 
-def table(runs: Runs) -> Table:
+def table(runs: Runs) -> NumberTable:
     """A table with a row for each problem and K."""
     columns = (
-        "problem", "K", "zeta", "half the Slater gap", "trials with violation", "largest violation", "hard violation", "regret",
+        "problem",
+        "K",
+        "zeta",
+        "half the Slater gap",
+        "trials with violation",
+        "largest violation",
+        "hard violation",
+        "regret",
         "regret of b+zeta",
-    )  # fmt: skip
+    )
     rows = [
         (
-            name, r.episodes_requested, float(r.constants["zeta"]), r.slater_gap / 2, violated(r),
-            float(r.violation[:, -1].max()), float(r.hard_violation[:, -1].mean()), float(r.regret[:, -1].mean()),
+            name,
+            r.episodes_requested,
+            float(r.constants["zeta"]),
+            r.slater_gap / 2,
+            violated(r),
+            float(r.violation[:, -1].max()),
+            float(r.hard_violation[:, -1].mean()),
+            float(r.regret[:, -1].mean()),
             float(r.regret_tightened[:, -1].mean()),
         )
         for name, results in runs.items()
         for r in results
-    ]  # fmt: skip
-    return Table("No violation at the end (Theorem 2)", columns, tuple(rows), "Means over the trials at episode K.")
+    ]
+    return NumberTable("No violation at the end (Theorem 2)", columns, tuple(rows), "Means over the trials at episode K.")
 
 
-def summary(runs: Runs) -> Table:
+def summary(runs: Runs) -> NumberTable:
     """A row for each problem: from which K on nothing is violated, and how regret grows."""
     rows = []
     for name, results in runs.items():
         K0 = safe_from(results)
         rows.append((name, K0 if K0 is not None else "-", results[-1].episodes_requested, slope(results)))
-    return Table("No violation at the end", ("problem", "none from K on", "up to K", "slope of regret"), tuple(rows))
+    return NumberTable("No violation at the end", ("problem", "none from K on", "up to K", "slope of regret"), tuple(rows))
 
 
 def figure(runs: Runs) -> Figure:

@@ -14,7 +14,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class Case:
+class ViolationCase:
     """A problem, the scale of ζ, and K = 2^first .. 2^last."""
 
     problem: str
@@ -28,7 +28,11 @@ class Case:
         return tuple(2**i for i in range(self.first, self.last + 1))
 
 
-CASES = (Case("job-scheduling", 3e-5, 9, 13), Case("random", 3e-5, 9, 13), Case("streaming", 1e-4, 9, 14))
+CASES = (
+    ViolationCase("job-scheduling", 3e-5, 9, 13),
+    ViolationCase("random", 3e-5, 9, 13),
+    ViolationCase("streaming", 1e-4, 9, 14),
+)
 #: ``--quick``: so many doublings less, and fewer trials.
 QUICK_DOUBLINGS = 4
 QUICK_TRIALS = 3

@@ -8,8 +8,8 @@ The sum over past episodes τ is never formed: Σ_τ φ_τ V(x'_τ) = Σ_{x'} M[
 the sum of the features that led to x'.
 
 Steps may share what they learn. The arrays of a Gram begin with an axis of length H, or of length 1 when all steps have one
-regression; :func:`~noregret.kernels.flat.row` finds the entry of a step. Each array has its own such axis, so that sums of
-rewards may stay apart where counts are shared.
+regression; :func:`~noregret.kernels.compiler.flat.row` finds the entry of a step. Each array has its own such axis, so that
+sums of rewards may stay apart where counts are shared.
 
 The functions here have one body for each type of Gram, chosen when the caller is compiled. A Gram also has the fields
 ``active`` and ``actives``: the states whose estimate may differ from that of a state never visited.
@@ -17,16 +17,34 @@ The functions here have one body for each type of Gram, chosen when the caller i
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
-from noregret.kernels.jit import add_body, by_type, jit, overload
-from noregret.kernels.softmax import soft_max
+from noregret.kernels.compiler.flat import row
+from noregret.kernels.compiler.jit import add_body, by_type, jit, overload
+from noregret.kernels.gram.noise import Noise, with_doubt
+from noregret.kernels.steps.softmax import soft_max
+from noregret.kernels.types import (
+    Array,
+    Bonus,
+    Bounds,
+    Counted,
+    Flags,
+    Gram,
+    GramOfStates,
+    Integers,
+    Places,
+    PlanTables,
+    SweepRule,
+    ValueTables,
+)
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from noregret.kernels.gram.dense import Visited
 
 
 class Tables(NamedTuple):
@@ -35,15 +53,15 @@ class Tables(NamedTuple):
     Q: Array  # (H,J,S,A)
     V: Array  # (H+1,J,S), zero at H
     policy: Array  # (H,S,A)
-    available: NDArray[np.bool_]  # (H,S,A)
+    available: Flags  # (H,S,A)
     bonus: Array  # (1,J) β of the step at hand
 
 
 class States(NamedTuple):
     """Which states of a step are looked at: the first ``actives`` of ``active``; both may have one row for all steps."""
 
-    active: NDArray[Any]
-    actives: NDArray[Any]
+    active: Places | Integers
+    actives: Places | Integers
 
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that kernels index with, and the least and largest number each may hold."""
@@ -57,12 +75,12 @@ def everyone(S: int) -> States:
 
 
 @by_type
-def learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+def learn(gram: Gram, states: Integers | Array | Visited, actions: Integers, observed: Array) -> None:
     """Take in an episode, states (H+1,), actions (H,), observed (H,J): Alg. 1, l. 5 for the next one."""
 
 
 @by_type
-def sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+def sweep(gram: Gram, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
     """One step of the backward pass, Alg. 1, l. 5-12: estimate Q, truncate it, take the soft-max, evaluate V.
 
     Args:
@@ -75,7 +93,7 @@ def sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> No
     """
 
 
-def estimate(gram: Any, h: int, tables: Any, beta: Any, bounds: Any) -> None:
+def estimate(gram: Gram, h: int, tables: ValueTables, beta: Bonus, bounds: Bounds) -> None:
     """Q_j,h(x,a) ← clip(⟨w_j,φ⟩ + β_j‖φ‖, floor, cap) from V_j,h+1: Alg. 1, l. 6-9.
 
     Args:
@@ -83,45 +101,114 @@ def estimate(gram: Any, h: int, tables: Any, beta: Any, bounds: Any) -> None:
         h: the step.
         tables: has V (H+1,J,S) and Q (H,J,S,A). There may be more objectives than the 1 + m observed ones: those from 1 + m on
             are the utilities once more, with a β of their own.
-        beta: a number, or one for each objective (J,).
+        beta: a number, or one for each objective (J,), or these and a factor.
         bounds: floor and cap.
     """
     estimate_from(gram, 0, h, tables, beta, bounds)
 
 
 @by_type
-def estimate_from(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any) -> None:
+def estimate_from(gram: Gram, start: int, h: int, tables: ValueTables, beta: Bonus, bounds: Bounds) -> None:
     """:func:`estimate` for the objectives from ``start`` on."""
 
 
 @by_type
-def spread(gram: Any, h: int, tables: Any, j: int) -> Any:
+def spread(gram: Gram, h: int, tables: ValueTables, j: int) -> float:
     """How far V_j,h+1 spreads (max − min) over the next states seen at step h; 0 when none was."""
+    return np.nan
 
 
 @by_type
-def norm(gram: Any, h: int, s: int, a: int) -> Any:
+def norm(gram: Gram, h: int, s: int, a: int) -> float:
     """‖φ(s,a)‖ in the norm of Λ_h⁻¹."""
+    return np.nan
+
+
+def each(beta: Bonus, j: int) -> float:
+    """Entry j of β; β itself when it is a number, and times a number where it comes with one."""
+    if isinstance(beta, tuple):
+        return float(beta[0][j] * beta[1])
+    return float(beta[j] if isinstance(beta, np.ndarray) else beta)
 
 
 @by_type
-def clear(gram: Any) -> None:
-    """Forget all data, in place: Λ = λI."""
+def uneven(gram: Gram) -> bool:
+    """Whether any pair was seen to pay two different numbers; False where nobody looks at noise."""
+    return False
 
 
-def each(beta: Any, j: int) -> float:
-    """Entry j of β; β itself when it is a number."""
-    return float(beta[j] if np.ndim(beta) else beta)
+@by_type
+def doubts(gram: GramOfStates, h: int) -> bool:
+    """Bring the D of step h up to date (:mod:`noregret.kernels.gram.noise`); False where no pair was ever seen to vary."""
+    return False
 
 
-def sweep_tables(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+def estimate_covered(
+    gram: Counted, start: int, h: int, tables: ValueTables, widths: tuple[Array, Array], bounds: Bounds
+) -> None:
+    """:func:`estimate_from` with a bonus that covers the noise of what a step pays, where there is any.
+
+    Args:
+        gram: the data.
+        start: the first objective that is estimated.
+        h: the step.
+        tables: as of :func:`estimate`.
+        widths: β (J,), and c (J,) of the bonus for noise.
+        bounds: floor and cap.
+    """
+    noisy = doubts(gram, h)
+    estimate_bare(gram, start, h, tables, widths[0], bounds, noisy)
+    if noisy:
+        cover(gram, gram.noise, start, h, tables, widths, bounds)
+
+
+@partial(jit, inline=True)
+def estimate_bare(gram: Gram, start: int, h: int, tables: ValueTables, beta: Array, bounds: Bounds, bare: bool) -> None:
+    """:func:`estimate_from`; ``bare``: without bonus and bounds, which are still to come.
+
+    It has one call, as a choice between two would have all of it compiled twice.
+    """
+    least, most = (-np.inf, np.inf) if bare else bounds
+    estimate_from(gram, start, h, tables, (beta, 0.0 if bare else 1.0), (least, most))
+
+
+@jit
+def cover(
+    gram: Counted, noise: Noise | None, start: int, h: int, tables: ValueTables, widths: tuple[Array, Array], bounds: Bounds
+) -> None:
+    """Q_j,h ← clip(Q_j,h ± √((β_j‖φ‖)² + (c_j D_j)²), floor, cap), with the sign of β_j.
+
+    Args:
+        gram: the data.
+        noise: what it knows of noise; this is for those that look at it.
+        start: the first objective that is estimated.
+        h: the step.
+        tables: Q without a bonus, which is changed in place.
+        widths: β (J,), and c (J,).
+        bounds: floor and cap.
+    """
+    if noise is not None:
+        Q, (floor, cap), (beta, c), observed = tables.Q, bounds, widths, noise.doubt.shape[3]
+        g, at = row(gram.actives, h), row(noise.doubt, h)
+        for i in range(gram.actives[g]):
+            s = gram.active[g, i]
+            for a in range(Q.shape[3]):
+                size = norm(gram, h, s, a)
+                for j in range(start, Q.shape[1]):
+                    width = beta[j] * size
+                    if c[j] > 0.0:
+                        width = with_doubt(width, noise, (at, s, a, j if j < observed else j - observed + 1), c[j])
+                    Q[h, j, s, a] = max(min(Q[h, j, s, a] + width, cap), floor)
+
+
+def sweep_tables(gram: GramOfStates, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
     """Do what :func:`sweep` says for a Gram whose states are numbered: the lines of Alg. 1 one after the other."""
     estimate(gram, h, tables, tables.bonus[0], (rule.floor, rule.cap[h]))  # l. 5-9
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
 
 @jit
-def run_learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+def run_learn(gram: Gram, states: Integers | Array | Visited, actions: Integers, observed: Array) -> None:
     """:func:`learn`, called from Python."""
     learn(gram, states, actions, observed)
 
@@ -131,22 +218,30 @@ def _(gram, h, tables, beta, bounds):  # type: ignore[no-untyped-def]
     return estimate
 
 
+@overload(estimate_covered)
+def _(gram, start, h, tables, widths, bounds):  # type: ignore[no-untyped-def]
+    return estimate_covered
+
+
 @overload(each)
 def _(beta, j):  # type: ignore[no-untyped-def]
+    if isinstance(beta, types.BaseTuple):
+        return lambda beta, j: beta[0][j] * beta[1]
     return (lambda beta, j: beta) if isinstance(beta, types.Number) else (lambda beta, j: beta[j])
 
 
-_TAUGHT: dict[str, Any] = {
+_TAUGHT: dict[str, Callable[..., object]] = {
     "learn": learn,
     "sweep": sweep,
     "estimate": estimate_from,
     "spread": spread,
     "norm": norm,
-    "clear": clear,
+    "doubts": doubts,
+    "uneven": uneven,
 }
 
 
-def teach(kind: type, **bodies: Any) -> None:
+def teach(kind: type, **bodies: Callable[..., object]) -> None:
     """Give a type of Gram its bodies of the functions above, by name; a function without a body may not be called for it."""
     for name, body in bodies.items():
         add_body(_TAUGHT[name], kind, body)

@@ -14,19 +14,18 @@ neither memory nor the time of an episode grows for ever. (Twice the tolerance w
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noregret.kernels.flat import row
+from noregret.kernels.compiler.flat import row
+from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import teach
-from noregret.kernels.gram.dense import Sizes
-from noregret.kernels.gram.stream import aim, at_the_end, regress
-from noregret.kernels.jit import jit
-from noregret.kernels.softmax import soft_max
-
-Array = NDArray[np.float64]
+from noregret.kernels.gram.dense import Sizes, record
+from noregret.kernels.gram.noise import doubt, joined, logarithm
+from noregret.kernels.gram.stream import aim, at_the_end, left_over, regress
+from noregret.kernels.steps.softmax import soft_max
+from noregret.kernels.types import Array, Flags, Integers, SweepRule
 
 #: The tolerance that follows 0, features having norms of at most 1.
 FIRST_TOLERANCE = 0.01
@@ -43,11 +42,13 @@ class BoundedGram(NamedTuple):
     Lambda: Array  # (G,B,p,p)
     Lambda_inv: Array  # (G,B,p,p) as it was at the last plan
     log_det: Array  # (G,) log det Λ
-    visits: NDArray[np.int64]  # (G,)
+    visits: Integers  # (G,)
     total: Array  # (G,1+m,B,p) Σ φ_τ j_τ
+    power: Array  # (G,1+m) Σ j_τ²
+    extent: Array  # (2,1+m) the least and the largest j_τ
     w: Array  # (H,J,B,p)
-    counts: NDArray[np.int64]  # (G,) states kept
-    end: NDArray[np.int64]  # (G,) the place that stands for an early end, or -1
+    counts: Integers  # (G,) states kept
+    end: Integers  # (G,) the place that stands for an early end, or -1
     F: Array  # (G,N·R,p) their features
     M: Array  # (G,N,B·p)
     tolerance: Array  # (2,) within which states share a place, and how far a state may lie from the one in its place
@@ -73,11 +74,12 @@ class Pass(NamedTuple):
     Q: Array  # (1,J,n,A)
     V: Array  # (2,J,n)
     policy: Array  # (1,n,A)
-    available: NDArray[np.bool_]  # (1,n,A)
+    available: Flags  # (1,n,A)
     bonus: Array  # (H,J) β of each step, which acting needs
+    noise: Array  # (H,2,J) (c_jσ_j)² and c_jR_j of each step, which acting needs
     worth: Array  # (J,) what a step after an early end is worth
-    active: NDArray[np.int64]  # (1,n) all places
-    actives: NDArray[np.int64]  # (1,) how many of them are states
+    active: Integers  # (1,n) all places
+    actives: Integers  # (1,) how many of them are states
     norm: Array  # (G,n,A) ‖φ‖ in the norm of Λ⁻¹
     weights: Array  # (p,J·B)
     product: Array  # (n·R,J·B)
@@ -100,11 +102,21 @@ def bounded_gram(size: Sizes, lam: float, room: int, tolerance: float, *, shared
     G, B, p = 1 if shared else size.H, size.blocks, size.width
     eye = np.broadcast_to(np.eye(p), (G, B, p, p))
     return BoundedGram(
-        lam=float(lam), Lambda=np.array(lam * eye), Lambda_inv=np.array(eye / lam), log_det=np.full(G, B * p * np.log(lam)),
-        visits=np.zeros(G, dtype=np.int64), total=np.zeros((G, 1 + size.m, B, p)), w=np.zeros((size.H, size.J, B, p)),
-        counts=np.zeros(G, dtype=np.int64), end=np.full(G, -1), F=np.zeros((G, room * size.rows, p)),
-        M=np.zeros((G, room, B * p)), tolerance=np.array([tolerance, tolerance]),
-    )  # fmt: skip
+        lam=float(lam),
+        Lambda=np.array(lam * eye),
+        Lambda_inv=np.array(eye / lam),
+        log_det=np.full(G, B * p * np.log(lam)),
+        visits=np.zeros(G, dtype=np.int64),
+        total=np.zeros((G, 1 + size.m, B, p)),
+        power=np.zeros((G, 1 + size.m)),
+        extent=np.zeros((2, 1 + size.m)),
+        w=np.zeros((size.H, size.J, B, p)),
+        counts=np.zeros(G, dtype=np.int64),
+        end=np.full(G, -1),
+        F=np.zeros((G, room * size.rows, p)),
+        M=np.zeros((G, room, B * p)),
+        tolerance=np.array([tolerance, tolerance]),
+    )
 
 
 def bounded_bytes(size: Sizes, states: int, *, shared: bool) -> int:
@@ -119,7 +131,7 @@ def bounded_bytes(size: Sizes, states: int, *, shared: bool) -> int:
 
 
 @jit
-def place(gram: BoundedGram, rows: Any, actions: Any, begin: int, ended: bool) -> int:
+def place(gram: BoundedGram, rows: Array, actions: Integers, begin: int, ended: bool) -> int:
     """Find or make a place for the state after each step from ``begin`` on, and add what led to it.
 
     Args:
@@ -158,7 +170,7 @@ def place(gram: BoundedGram, rows: Any, actions: Any, begin: int, ended: bool) -
 
 
 @jit
-def near(gram: BoundedGram, g: int, rows: Any) -> int:
+def near(gram: BoundedGram, g: int, rows: Array) -> int:
     """The first state kept whose every row is within the tolerance of ``rows`` (R,p), or -1."""
     R, p = rows.shape
     F, end, allowed = gram.F[g], gram.end[g], gram.tolerance[0] * gram.tolerance[0]
@@ -176,12 +188,14 @@ def near(gram: BoundedGram, g: int, rows: Any) -> int:
     return -1
 
 
-def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+def _learn(gram: BoundedGram, states: Array, actions: Integers, observed: Array) -> None:
     """Add an episode to Λ and the sums; ``states`` are the features (L,R,p). Next states are placed by :func:`place`."""
     R, p, B = states.shape[1], states.shape[2], gram.Lambda.shape[1]
     for h in range(len(actions)):
         a, g = actions[h], row(gram.visits, h)
         phi, b = states[h, a if R > 1 else 0], (a if B > 1 else 0)
+        for j in range(observed.shape[1]):
+            record(gram, g, j, observed[h, j])
         gram.visits[g] += 1
         for j in range(observed.shape[1]):
             for i in range(p):
@@ -236,12 +250,13 @@ def log_dets(gram: BoundedGram) -> Array:
     return np.asarray(2.0 * np.log(diagonal).sum(axis=(1, 2)))
 
 
-def prepare(gram: BoundedGram, bonus: Array, worth: Array) -> Pass:
+def prepare(gram: BoundedGram, bonus: Array, noise: Array, worth: Array) -> Pass:
     """Make Λ⁻¹ anew, and what a pass fills, with the norms of all states kept.
 
     Args:
         gram: the data.
         bonus: (H,J), which the pass fills.
+        noise: (H,2,J), too.
         worth: (J,) what a step after an early end is worth.
     """
     (_, J, B, p), G, n = gram.w.shape, len(gram.counts), int(gram.counts.max())
@@ -255,15 +270,28 @@ def prepare(gram: BoundedGram, bonus: Array, worth: Array) -> Pass:
             squares = ((gram.F[g, : n * R] @ half[g, b].T) ** 2).sum(axis=1).reshape(n, R)
             norm[g, :, b if B > 1 else slice(None)] = squares[:, 0] if B > 1 else squares
     return Pass(
-        Q=np.zeros((1, J, n, A)), V=np.zeros((2, J, n)), policy=np.zeros((1, n, A)), available=np.full((1, n, A), True),
-        bonus=bonus, worth=worth, active=np.arange(n).reshape(1, n), actives=np.zeros(1, dtype=np.int64), norm=np.sqrt(norm),
-        weights=np.zeros((p, J * B)), product=np.zeros((n * R, J * B)), led=np.zeros((J, B * p)), target=np.zeros((J, B, p)),
-        low=np.zeros(J), high=np.zeros(J),
-    )  # fmt: skip
+        Q=np.zeros((1, J, n, A)),
+        V=np.zeros((2, J, n)),
+        policy=np.zeros((1, n, A)),
+        available=np.full((1, n, A), True),
+        bonus=bonus,
+        noise=noise,
+        worth=worth,
+        active=np.arange(n).reshape(1, n),
+        actives=np.zeros(1, dtype=np.int64),
+        norm=np.sqrt(norm),
+        weights=np.zeros((p, J * B)),
+        product=np.zeros((n * R, J * B)),
+        led=np.zeros((J, B * p)),
+        target=np.zeros((J, B, p)),
+        low=np.zeros(J),
+        high=np.zeros(J),
+    )
 
 
-def _sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+def _sweep(gram: BoundedGram, h: int, tables: Pass, rule: SweepRule, Y: Array, alpha: float) -> None:
     """Alg. 1, l. 5-12 at every state kept: w of this step, then π and V there, which make the target of the step below."""
+    left_over(gram, h, tables, rule.noise)
     if h == len(gram.w) - 1:
         aim(gram, h, tables)
     regress(gram, h, tables)  # l. 6-7
@@ -273,7 +301,7 @@ def _sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> N
 
 
 @jit
-def multiply(gram: BoundedGram, h: int, tables: Pass, rule: Any, Y: Any, alpha: float) -> None:
+def multiply(gram: BoundedGram, h: int, tables: Pass, rule: SweepRule, Y: Array, alpha: float) -> None:
     """Q, π and V at the states kept, added to the target of step h-1.
 
     Args:
@@ -298,11 +326,20 @@ def multiply(gram: BoundedGram, h: int, tables: Pass, rule: Any, Y: Any, alpha: 
             for i in range(p):
                 weights[i, j * B + b] = gram.w[h, j, b, i]
     np.dot(gram.F[g, : n * R], weights, product)
+    variance, apart = tables.noise[h, 0], tables.noise[h, 1]
+    noisy = variance.max() > 0.0
     for s in range(count):  # l. 8-9
+        visits = 0.0
+        for a in range(A if noisy else 0):
+            visits += 1.0 / max(tables.norm[g, s, a] * tables.norm[g, s, a], 1e-300)
         for j in range(J):
             for a in range(A):
                 mean = product[s * R + (a if R > 1 else 0), j * B + (a if B > 1 else 0)]
-                Q[0, j, s, a] = max(min(mean + tables.bonus[h, j] * tables.norm[g, s, a], cap), floor)
+                norm = tables.norm[g, s, a]
+                width = tables.bonus[h, j] * norm
+                if noisy and variance[j] > 0.0:
+                    width = joined(width, doubt(variance[j], apart[j], norm, logarithm(visits, norm * norm)))
+                Q[0, j, s, a] = max(min(mean + width, cap), floor)
     tables.actives[0] = count
     soft_max(tables, 0, tables, Y, alpha)  # l. 10-12
     if gram.end[g] >= 0:
@@ -317,7 +354,7 @@ def multiply(gram: BoundedGram, h: int, tables: Pass, rule: Any, Y: Any, alpha: 
                 tables.target[j, b, i] += tables.led[j, b * p + i]
 
 
-def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
+def _spread(gram: BoundedGram, h: int, tables: Pass, j: int) -> float:
     return tables.high[j] - tables.low[j] if h + 1 < len(gram.w) else 0.0
 
 

@@ -26,16 +26,18 @@ Memory: 2·H·B·p² for Λ and Λ⁻¹, and for each state kept R·p + A + abou
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import teach
-from noregret.kernels.inverse import REFRESH, from_factor, inverse_factor
-from noregret.kernels.jit import jit
+from noregret.kernels.gram.inverse import REFRESH, from_factor, inverse_factor
+from noregret.kernels.types import Array, Flags, Integers
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from noregret.kernels.gram.bounded import BoundedGram
 
 #: Products of a tile run over about this many numbers at a time.
 LANES = 64
@@ -65,20 +67,22 @@ class DenseGram(NamedTuple):
     Lambda_inv: Array  # (G,B,p,p)
     planned_inv: Array  # (G,B,p,p) Λ⁻¹ as it was at the last plan; the same array where every episode is planned
     log_det: Array  # (G,) log det Λ_h - log det λI
-    visits: NDArray[np.int64]  # (G,)
+    visits: Integers  # (G,)
     total: Array  # (G,1+m,B,p) Σ φ_τ j_τ
+    power: Array  # (G,1+m) Σ j_τ²
+    extent: Array  # (2,1+m) the least and the largest j_τ
     w: Array  # (H,J,B,p)
-    counts: NDArray[np.int64]  # (G,) states kept
-    end: NDArray[np.int64]  # (G,) the place that stands for an early end, or -1
-    F: NDArray[Any]  # (G,N/T,p,R·T) their features, float64 or float32
+    counts: Integers  # (G,) states kept
+    end: Integers  # (G,) the place that stands for an early end, or -1
+    F: Array  # (G,N/T,p,R·T) their features
     q: Array  # (G,N/T,A,T)
     slot: NDArray[np.int32]  # (G,N,B) where M of a state and block is, or -1
-    slots: NDArray[np.int64]  # (G,) how many vectors M there are
-    M: NDArray[Any]  # (G,N',p)
+    slots: Integers  # (G,) how many vectors M there are
+    M: Array  # (G,N',p)
     pending: Array  # (G,P,p) u/√c of the visits since the last plan
-    pending_block: NDArray[np.int64]  # (G,P)
-    pendings: NDArray[np.int64]  # (G,) how many
-    stale: NDArray[np.bool_]  # (G,) whether q must be made anew
+    pending_block: Integers  # (G,P)
+    pendings: Integers  # (G,) how many
+    stale: Flags  # (G,) whether q must be made anew
 
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that kernels index with, and the least and largest number each may hold."""
@@ -101,7 +105,7 @@ class Visited(NamedTuple):
     """
 
     rows: Array  # (L,R,p); (L+1,R,p) with an early end, whose row is 0
-    place: NDArray[np.int64]  # (L,) or (L+1,)
+    place: Integers  # (L,) or (L+1,)
 
 
 def tile_size(rows: int) -> int:
@@ -109,7 +113,7 @@ def tile_size(rows: int) -> int:
     return max(8, LANES // rows // 8 * 8)
 
 
-def dense_gram(size: Sizes, lam: float, capacity: int, *, pending: int | None = None, dtype: Any = np.float64) -> DenseGram:
+def dense_gram(size: Sizes, lam: float, capacity: int, *, pending: int | None = None) -> DenseGram:
     """Make a Gram without data: Λ = λI, and no state is kept.
 
     Args:
@@ -117,7 +121,6 @@ def dense_gram(size: Sizes, lam: float, capacity: int, *, pending: int | None = 
         lam: λ.
         capacity: room for this many states a step.
         pending: how many visits may wait for the next plan, where not every episode is planned; None where every one is.
-        dtype: of the features kept.
     """
     T, G = tile_size(size.rows), size.H
     tiles, width, blocks = -(-capacity // T), size.width, size.blocks
@@ -132,14 +135,16 @@ def dense_gram(size: Sizes, lam: float, capacity: int, *, pending: int | None = 
         log_det=np.zeros(G),
         visits=np.zeros(G, dtype=np.int64),
         total=np.zeros((G, 1 + size.m, blocks, width)),
+        power=np.zeros((G, 1 + size.m)),
+        extent=np.zeros((2, 1 + size.m)),
         w=np.zeros((size.H, size.J, blocks, width)),
         counts=np.zeros(G, dtype=np.int64),
         end=np.full(G, -1),
-        F=np.zeros((G, tiles, width, size.rows * T), dtype=dtype),
+        F=np.zeros((G, tiles, width, size.rows * T)),
         q=np.zeros((G, tiles, size.A, T)),
         slot=np.full((G, tiles * T, blocks), -1, dtype=np.int32),
         slots=np.zeros(G, dtype=np.int64),
-        M=np.zeros((G, tiles * T, width), dtype=dtype),
+        M=np.zeros((G, tiles * T, width)),
         pending=np.zeros((G, P, width)),
         pending_block=np.zeros((G, P), dtype=np.int64),
         pendings=np.zeros(G, dtype=np.int64),
@@ -147,10 +152,10 @@ def dense_gram(size: Sizes, lam: float, capacity: int, *, pending: int | None = 
     )
 
 
-def bytes_needed(size: Sizes, states: int, itemsize: int = 8) -> int:
+def bytes_needed(size: Sizes, states: int) -> int:
     """Memory of a Gram that keeps ``states`` states at each step, in bytes: O(d²H + dAT), T = H·states."""
     square = 3 * 8 * size.H * size.blocks * size.width * size.width
-    one = itemsize * (size.rows + 1) * size.width + 8 * size.A + 4 * size.blocks + KEY_BYTES
+    one = 8 * (size.rows + 1) * size.width + 8 * size.A + 4 * size.blocks + KEY_BYTES
     return square + 2 * 8 * size.H * size.J * size.blocks * size.width + size.H * states * one
 
 
@@ -161,7 +166,7 @@ KEY_BYTES = 16 + 200
 # --- one episode in -----------------------------------------------------------------------------------------------
 
 
-def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+def _learn(gram: DenseGram, states: Visited, actions: Integers, observed: Array) -> None:
     """Take in an episode: ``states`` are :class:`Visited`. The visits' Λ and sums move by l. 5 of the next episode."""
     rows, R, B = states.rows, states.rows.shape[1], gram.Lambda.shape[1]
     for h in range(1, len(rows)):
@@ -174,7 +179,7 @@ def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
 
 
 @jit
-def keep(gram: DenseGram, g: int, rows: Any) -> None:
+def keep(gram: DenseGram, g: int, rows: Array) -> None:
     """Append a state to a cache, with its q under the Λ⁻¹ of the last plan (pending visits come later)."""
     R, p = rows.shape
     A, B = gram.q.shape[2], gram.Lambda.shape[1]
@@ -191,7 +196,7 @@ def keep(gram: DenseGram, g: int, rows: Any) -> None:
 
 
 @jit
-def lead(gram: DenseGram, g: int, i: int, block: int, phi: Any) -> None:
+def lead(gram: DenseGram, g: int, i: int, block: int, phi: Array) -> None:
     """M[x_i] += φ: one more visit at the step before that led to the i-th state of a cache."""
     if gram.slot[g, i, block] < 0:
         gram.slot[g, i, block] = gram.slots[g]
@@ -202,11 +207,21 @@ def lead(gram: DenseGram, g: int, i: int, block: int, phi: Any) -> None:
 
 
 @jit
-def visit(gram: DenseGram, h: int, phi: Any, block: int, observed: Any) -> None:
+def record(gram: DenseGram | BoundedGram, g: int, j: int, value: float) -> None:
+    """Note what was paid, for the noise that the regression leaves over."""
+    first = g == 0 and gram.visits[0] == 0
+    gram.power[g, j] += value * value
+    gram.extent[0, j] = value if first else min(gram.extent[0, j], value)
+    gram.extent[1, j] = value if first else max(gram.extent[1, j], value)
+
+
+@jit
+def visit(gram: DenseGram, h: int, phi: Array, block: int, observed: Array) -> None:
     """Λ, Λ⁻¹, sums and log det after φ was seen at step h; what q has to lose is left pending."""
     p, g = len(phi), h
     Lambda, Lambda_inv = gram.Lambda[g, block], gram.Lambda_inv[g, block]
     for j in range(len(observed)):
+        record(gram, g, j, observed[j])
         total = gram.total[g, j, block]
         for i in range(p):
             total[i] += phi[i] * observed[j]
@@ -244,7 +259,7 @@ def visit(gram: DenseGram, h: int, phi: Any, block: int, observed: Any) -> None:
 
 
 @jit
-def square_norm(Lambda_inv: Any, phi: Any, line: Any) -> float:
+def square_norm(Lambda_inv: Array, phi: Array, line: Array) -> float:
     """φᵀ Λ⁻¹ φ, at least 0; ``line`` is scratch."""
     p = len(phi)
     line[:] = 0.0
@@ -260,7 +275,7 @@ def square_norm(Lambda_inv: Any, phi: Any, line: Any) -> float:
 
 
 @jit
-def near(gram: DenseGram, g: int, rows: Any, tolerance: float) -> int:
+def near(gram: DenseGram, g: int, rows: Array, tolerance: float) -> int:
     """The first state kept whose every row is within ``tolerance`` of ``rows`` (R,p), or -1."""
     R, p = rows.shape
     F, T = gram.F[g], gram.q.shape[3]

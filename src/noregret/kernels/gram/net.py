@@ -11,52 +11,53 @@ for prices Y rounded to multiples of ε.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noregret.kernels.flat import row
-from noregret.kernels.gram.base import clear, estimate, estimate_from, learn, spread, teach
+from noregret.kernels.compiler.flat import row
+from noregret.kernels.compiler.jit import add_body, by_type, jit
+from noregret.kernels.gram.base import estimate, estimate_from, learn, spread, teach
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.gram.table import TableGram
-from noregret.kernels.jit import add_body, by_type, jit
-from noregret.kernels.softmax import soft_max
+from noregret.kernels.steps.softmax import soft_max
+from noregret.kernels.types import Array, Bounds, Integers, Places, PlanTables, SweepRule
 
-Array = NDArray[np.float64]
+#: A Gram of counts or of a feature table.
+NumberedGram = OneHotGram | TableGram
 
 
 class NetGram(NamedTuple):
     """A Gram whose estimates are rounded to a net."""
 
-    gram: Any  # OneHotGram or TableGram
+    gram: NumberedGram
     lam: float  # of it
-    active: NDArray[np.uint32]  # of it
-    actives: NDArray[np.uint32]  # of it
+    active: Places  # of it
+    actives: Places  # of it
     Y: Array  # (m,) rounded prices
     dual: float  # the steps of the net: of Y,
     weight: float  # of w, s_w
     square: float  # of β²Λ⁻¹, s_A
 
 
-def net_gram(gram: Any, eps: float, d: int, m: int) -> NetGram:
+def net_gram(gram: NumberedGram, eps: float, d: int, m: int) -> NetGram:
     """The net of radius ``eps`` over a Gram of dimension d."""
     steps = float(eps), float(eps / np.sqrt(d)), float(eps**2 / (2.0 * d))
     return NetGram(gram, gram.lam, gram.active, gram.actives, np.zeros(m), *steps)
 
 
 @jit
-def nearest(x: Any, step: float) -> Any:
+def nearest(x: float, step: float) -> float:
     """The multiple of ``step`` nearest to x."""
-    return step * np.rint(x / step)
+    return step * float(np.rint(x / step))
 
 
 @by_type
-def round_estimate(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> None:
+def round_estimate(gram: NumberedGram, net: NetGram, h: int, tables: PlanTables, bounds: Bounds) -> None:
     """Q_j,h ← clip(⟨w̃_j,φ⟩ ± √(φᵀÃ_jφ), floor, cap) with A_j = β_j²Λ⁻¹; Q is ⟨w_j,φ⟩ before, by ``estimate`` without β."""
 
 
-def _round_one_hot(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> None:
+def _round_one_hot(gram: OneHotGram, net: NetGram, h: int, tables: PlanTables, bounds: Bounds) -> None:
     Q, bonus, floor, cap, g = tables.Q, tables.bonus[0], bounds[0], bounds[1], row(gram.fit, h)
     for i in range(gram.actives[g]):
         s = gram.active[g, i]
@@ -67,7 +68,7 @@ def _round_one_hot(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> Non
                 Q[h, j, s, a] = max(min(value, cap), floor)
 
 
-def _round_table(gram: Any, net: Any, h: int, tables: Any, bounds: Any) -> None:
+def _round_table(gram: TableGram, net: NetGram, h: int, tables: PlanTables, bounds: Bounds) -> None:
     Q, bonus, floor, cap, g = tables.Q, tables.bonus[0], bounds[0], bounds[1], row(gram.Lambda_inv, h)
     d, SA = gram.phi.shape
     A = Q.shape[3]
@@ -94,11 +95,11 @@ add_body(round_estimate, OneHotGram, _round_one_hot)
 add_body(round_estimate, TableGram, _round_table)
 
 
-def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+def _learn(gram: NetGram, states: Integers, actions: Integers, observed: Array) -> None:
     learn(gram.gram, states, actions, observed)
 
 
-def _sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+def _sweep(gram: NetGram, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
     """Alg. 1, l. 5-12, with the net: the bonus is part of what is rounded, so the regression comes without it."""
     for i in range(len(Y)):
         gram.Y[i] = nearest(Y[i], gram.dual)
@@ -107,16 +108,12 @@ def _sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> N
     soft_max(gram.gram, h, tables, gram.Y, alpha)
 
 
-def _spread(gram: Any, h: int, tables: Any, j: int) -> Any:
+def _spread(gram: NetGram, h: int, tables: PlanTables, j: int) -> float:
     return spread(gram.gram, h, tables, j)
 
 
-def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any) -> None:
+def _estimate(gram: NetGram, start: int, h: int, tables: PlanTables, beta: float | Array, bounds: Bounds) -> None:
     estimate_from(gram.gram, start, h, tables, beta, bounds)
 
 
-def _clear(gram: Any) -> None:
-    clear(gram.gram)
-
-
-teach(NetGram, learn=_learn, sweep=_sweep, spread=_spread, estimate=_estimate, clear=_clear)
+teach(NetGram, learn=_learn, sweep=_sweep, spread=_spread, estimate=_estimate)

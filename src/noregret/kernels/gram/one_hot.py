@@ -6,17 +6,16 @@ An episode's cost does not depend on how many went before.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noregret.kernels.flat import flat, index, row
-from noregret.kernels.gram.base import each, estimate, teach
-from noregret.kernels.jit import jit
-from noregret.kernels.softmax import soft_max
-
-Array = NDArray[np.float64]
+from noregret.kernels.compiler.flat import flat, index, row
+from noregret.kernels.compiler.jit import jit
+from noregret.kernels.gram.base import cover, doubts, each, estimate_bare, teach
+from noregret.kernels.gram.noise import Noise, no_noise, notice, renew, varies, with_doubt
+from noregret.kernels.steps.softmax import soft_max
+from noregret.kernels.types import Array, Bonus, Bounds, Flags, Index, Integers, Pair, Places, PlanTables, SweepRule
 
 
 class OneHotGram(NamedTuple):
@@ -25,16 +24,15 @@ class OneHotGram(NamedTuple):
     lam: float
     visits: Array  # (G,S,A) n(x,a)
     fit: Array  # (G,S,A,2+J) side by side: 1/(n+λ), its root ‖φ‖_{Λ⁻¹}, and the sums of what was observed
-    successors: NDArray[np.uint32]  # (G,S,A) how many distinct next states were seen
-    successor: NDArray[np.uint32]  # (G,S,A,S) which, in order of appearance
+    successors: Places  # (G,S,A) how many distinct next states were seen
+    successor: Places  # (G,S,A,S) which, in order of appearance
     times: Array  # (G,S,A,S) how often each
-    known: NDArray[np.bool_]  # (G,S) whether a state was visited
-    actives: NDArray[np.uint32]  # (G,) how many were
-    active: NDArray[np.uint32]  # (G,S) which, in order of appearance
-    reaches: NDArray[
-        np.uint32
-    ]  # (1,) how many next states were seen, when shared; else (0,): the states visited one step later
-    reached: NDArray[np.uint32]  # (1,S) or (0,S) which, in order of appearance
+    known: Flags  # (G,S) whether a state was visited
+    actives: Places  # (G,) how many were
+    active: Places  # (G,S) which, in order of appearance
+    reaches: Places  # (1,) how many next states were seen, when shared; else (0,): the states visited one step later
+    reached: Places  # (1,S) or (0,S) which, in order of appearance
+    noise: Noise | None  # of what was observed
 
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that kernels index with, and the least and largest number each may hold."""
@@ -44,8 +42,8 @@ class OneHotGram(NamedTuple):
         )
 
 
-def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = False) -> OneHotGram:
-    """Make a Gram without data, Λ = λI; with ``shared`` all steps have one regression."""
+def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = False, noise: bool = False) -> OneHotGram:
+    """Make a Gram without data, Λ = λI; with ``shared`` all steps have one regression; ``noise`` is looked at."""
     steps = 1 if shared else H
     gram = OneHotGram(
         lam=float(lam),
@@ -59,6 +57,7 @@ def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = F
         active=np.zeros((steps, S), dtype=np.uint32),
         reaches=np.zeros(int(shared), dtype=np.uint32),
         reached=np.zeros((int(shared), S), dtype=np.uint32),
+        noise=no_noise(steps, S, A, J) if noise else None,
     )
     gram.fit[..., 0] = 1.0 / lam
     gram.fit[..., 1] = 1.0 / np.sqrt(lam)
@@ -66,7 +65,7 @@ def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = F
 
 
 @jit
-def reach(gram: OneHotGram, s: int) -> None:
+def reach(gram: OneHotGram, s: Index) -> None:
     """Note a next state, if it is new."""
     for i in range(gram.reaches[0]):
         if gram.reached[0, i] == s:
@@ -76,7 +75,7 @@ def reach(gram: OneHotGram, s: int) -> None:
 
 
 @partial(jit, inline=True)
-def take(gram: Any, g: int, pair: Any, s_next: Any, observed: Any, i: int) -> None:
+def take(gram: OneHotGram, g: int, pair: Pair, s_next: Index, observed: Array, i: int) -> None:
     """Count one transition from a pair (x,a) to ``s_next`` in row g, and add ``observed[i]`` to its sums."""
     visits, fit, known, lam = gram.visits, gram.fit, gram.known, gram.lam
     successors, successor, times = gram.successors, gram.successor, gram.times
@@ -88,8 +87,12 @@ def take(gram: Any, g: int, pair: Any, s_next: Any, observed: Any, i: int) -> No
     visits[g, s, a] += 1.0
     fit[g, s, a, 0] = 1.0 / (visits[g, s, a] + lam)
     fit[g, s, a, 1] = np.sqrt(fit[g, s, a, 0])
-    for j in range(observed.shape[1]):
+    fit[g, s, a, 2] += observed[i, 0]
+    if observed.shape[1] > 1:  # most often there are two
+        fit[g, s, a, 3] += observed[i, 1]
+    for j in range(2, observed.shape[1]):
         fit[g, s, a, 2 + j] += observed[i, j]
+    take_noise(gram.noise, g, (s, a), observed, i, fit[g, s, a, 0])
     count = successors[g, s, a]
     place = 0
     while place < count and successor[g, s, a, place] != s_next:
@@ -102,12 +105,36 @@ def take(gram: Any, g: int, pair: Any, s_next: Any, observed: Any, i: int) -> No
     times[g, s, a, place] += 1.0
 
 
-def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+def _learn(gram: OneHotGram, states: Integers, actions: Integers, observed: Array) -> None:
     for h in range(len(actions)):
         take(gram, row(gram.visits, h), (states[h], actions[h]), states[h + 1], observed, h)
+    if varies(gram.noise):
+        renew_visited(gram, gram.noise, states)
 
 
-def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any) -> None:
+@partial(jit, inline=True)
+def take_noise(noise: Noise | None, g: int, pair: Pair, observed: Array, i: int, inverse: float) -> None:
+    """Take in what a pair paid, ``observed[i]``, and move its variance; ``inverse`` is 1/(n+λ)."""
+    if noise is not None and notice(noise, g, pair, observed, i):
+        for j in range(observed.shape[1]):
+            before = noise.variance[g, pair[0], pair[1], j]
+            noise.variance[g, pair[0], pair[1], j] = before + (noise.news[j] - before) * inverse
+
+
+@jit
+def renew_visited(gram: OneHotGram, noise: Noise | None, states: Integers) -> None:
+    """Make D anew: it moves at the states (H+1,) of an episode, and everywhere with R."""
+    if noise is not None:
+        A, width, fit = gram.fit.shape[2], gram.fit.shape[3], flat(gram.fit)
+        for h in range(len(states) - 1):
+            g = row(gram.visits, h)
+            for i in range(gram.actives[g] if noise.stale[g] else 1):
+                s = np.int64(gram.active[g, i]) if noise.stale[g] else states[h]
+                renew(noise, g, s, fit, fit[1:], ((g * gram.fit.shape[1] + s) * A * width, width))
+            noise.stale[g] = False
+
+
+def _estimate(gram: OneHotGram, start: int, h: int, tables: PlanTables, beta: Bonus, bounds: Bounds) -> None:
     Q, V, floor, cap = tables.Q, tables.V, bounds[0], bounds[1]
     J, S, A, width = Q.shape[1], index(Q.shape[2]), index(Q.shape[3]), index(gram.fit.shape[3])
     step, observed, active, q, v = index(row(gram.visits, h)), gram.fit.shape[3] - 2, gram.active, flat(Q), flat(V)
@@ -135,21 +162,23 @@ def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any
                 at_pair += index(1)
 
 
-def _sweep(gram: Any, h: int, tables: Any, rule: Any, Y: Any, alpha: float) -> None:
+def _sweep(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
+    noisy, bounds = doubts(gram, h), (rule.floor, rule.cap[h])  # l. 5-9
+    estimate_bare(gram, 0, h, tables, tables.bonus[0], bounds, noisy or rule.by_variance)
     if rule.by_variance:
-        estimate(gram, h, tables, 0.0, (-np.inf, np.inf))
-        widen(gram, h, tables, rule)
-    else:
-        estimate(gram, h, tables, tables.bonus[0], (rule.floor, rule.cap[h]))  # l. 5-9
+        widen(gram, h, tables, rule, noisy)
+    elif noisy:
+        cover(gram, gram.noise, 0, h, tables, (tables.bonus[0], rule.noise), bounds)
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
 
 @jit
-def widen(gram: OneHotGram, h: int, tables: Any, rule: Any) -> None:
-    """Q_j,h ← clip(Q_j,h + β_j (σ_j n^-1/2 + s_j/n), floor, cap), an empirical Bernstein bonus, for the 1 + m first objectives.
+def widen(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, noisy: bool) -> None:
+    """Q_j,h ← clip(Q_j,h + β_j (σ_j n^-1/2 + s_j/n), floor, cap) for the 1 + m first objectives, joined with c_j D_j.
 
-    Here σ_j² is the variance of V_j,h+1 over the next states of the pair, s_j the spread that the bonus by span has, and n the
-    visits, plus λ. A pair that leads to one state needs no more than a few visits. Further objectives have their usual bonus.
+    The form is that of an empirical Bernstein bound, without its logarithm. Here σ_j² is the variance of V_j,h+1 over the next
+    states of the pair, s_j the spread that the bonus by span has, and n the visits, plus λ; D_j covers what a step pays. A
+    pair that leads to one state needs no more than a few visits. Further objectives have their usual bonus.
     """
     Q, V, bonus, m, g = tables.Q, tables.V, tables.bonus[0], len(rule.b), row(gram.visits, h)
     for i in range(gram.actives[g]):
@@ -167,10 +196,12 @@ def widen(gram: OneHotGram, h: int, tables: Any, rule: Any) -> None:
                         apart = V[h + 1, j, gram.successor[g, s, a, place]] - mean
                         square += gram.times[g, s, a, place] * apart * apart
                     width = rule.beta[j] * np.sqrt(square * inverse) * norm + bonus[j] * inverse
+                    if noisy:
+                        width = with_doubt(width, gram.noise, (g, s, a, j), rule.noise[j])
                 Q[h, j, s, a] = max(min(Q[h, j, s, a] + width, rule.cap[h]), rule.floor)
 
 
-def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
+def _spread(gram: OneHotGram, h: int, tables: PlanTables, j: int) -> float:
     low, high, V = np.inf, -np.inf, tables.V
     if h + 2 == len(V):  # nothing comes after the last step
         return 0.0
@@ -185,23 +216,17 @@ def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
     return max(high - low, 0.0)
 
 
-def _norm(gram: Any, h: int, s: int, a: int) -> Any:
-    return gram.fit[row(gram.fit, h), s, a, 1]
+def _norm(gram: OneHotGram, h: int, s: int, a: int) -> float:
+    norm: float = gram.fit[row(gram.fit, h), s, a, 1]
+    return norm
 
 
-def _clear(gram: Any) -> None:
-    gram.visits[:] = 0.0
-    gram.fit[:] = 0.0
-    gram.fit[..., 0] = 1.0 / gram.lam
-    gram.fit[..., 1] = 1.0 / np.sqrt(gram.lam)
-    gram.successors[:] = 0
-    gram.successor[:] = 0
-    gram.times[:] = 0.0
-    gram.known[:] = False
-    gram.actives[:] = 0
-    gram.active[:] = 0
-    gram.reaches[:] = 0
-    gram.reached[:] = 0
+def _doubts(gram: OneHotGram, h: int) -> bool:
+    return varies(gram.noise)
 
 
-teach(OneHotGram, learn=_learn, sweep=_sweep, estimate=_estimate, spread=_spread, norm=_norm, clear=_clear)
+def _uneven(gram: OneHotGram) -> bool:
+    return varies(gram.noise)
+
+
+teach(OneHotGram, learn=_learn, sweep=_sweep, estimate=_estimate, spread=_spread, norm=_norm, doubts=_doubts, uneven=_uneven)

@@ -6,17 +6,17 @@ from it every ``REFRESH`` visits. An episode's cost does not depend on how many 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noregret.kernels.flat import row
-from noregret.kernels.gram.base import each, sweep_tables, teach
-from noregret.kernels.inverse import REFRESH, add_row, from_factor, inverse_factor
-from noregret.kernels.jit import jit
-
-Array = NDArray[np.float64]
+from noregret.kernels.compiler.flat import flat, row
+from noregret.kernels.compiler.jit import jit
+from noregret.kernels.gram.base import each, estimate_covered, teach
+from noregret.kernels.gram.inverse import REFRESH, add_row, from_factor, inverse_factor
+from noregret.kernels.gram.noise import Noise, no_noise, notice, renew, varies
+from noregret.kernels.steps.softmax import soft_max
+from noregret.kernels.types import Array, Bonus, Bounds, Flags, Integers, Places, PlanTables, SweepRule, ValueTables
 
 
 class TableGram(NamedTuple):
@@ -31,17 +31,19 @@ class TableGram(NamedTuple):
     Lambda_inv: Array  # (G,d,d)
     square: Array  # (G,S·A) φᵀΛ⁻¹φ
     norm: Array  # (G,S·A) its root
-    visits: NDArray[np.int64]  # (G,)
+    visits: Integers  # (G,)
     moment: Array  # (G,S,d) M[x']
     total: Array  # (G,J,d) Σ φ_τ j_τ
-    seen: NDArray[np.int64]  # (G,) how many distinct next states
-    seen_state: NDArray[np.int64]  # (G,S) which
-    known: NDArray[np.bool_]  # (G,S) whether
-    actives: NDArray[np.uint32]  # (G,) S: every state's estimate moves
-    active: NDArray[np.uint32]  # (G,S) all states
+    seen: Integers  # (G,) how many distinct next states
+    seen_state: Integers  # (G,S) which
+    known: Flags  # (G,S) whether
+    actives: Places  # (G,) S: every state's estimate moves
+    active: Places  # (G,S) all states
     w: Array  # (H,J,d)
     work: Array  # (2,d) and (S·A): scratch
     line: Array  # (S·A,)
+    noise: Noise | None  # of what was observed
+    power: Array | None  # (G,J,d) Σ φ_τ q_τ, of which its variance is made; None where nobody looks at noise
 
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that kernels index with, and the least and largest number each may hold."""
@@ -49,7 +51,9 @@ class TableGram(NamedTuple):
         return {"active": (0, S - 1), "actives": (0, S), "seen_state": (0, S - 1), "seen": (0, S)}
 
 
-def table_gram(phi: Array, H: int, J: int, lam: float, estimates: int | None = None, shared: bool = False) -> TableGram:
+def table_gram(
+    phi: Array, H: int, J: int, lam: float, estimates: int | None = None, shared: bool = False, noise: bool = False
+) -> TableGram:
     """Make a Gram without data, Λ = λI.
 
     Args:
@@ -59,6 +63,7 @@ def table_gram(phi: Array, H: int, J: int, lam: float, estimates: int | None = N
         lam: λ.
         estimates: objectives that are regressed, by default as many.
         shared: whether all steps have one regression.
+        noise: whether noise is looked at.
     """
     S, A, d = phi.shape
     G = 1 if shared else H
@@ -82,16 +87,18 @@ def table_gram(phi: Array, H: int, J: int, lam: float, estimates: int | None = N
         w=np.zeros((H, estimates or J, d)),
         work=np.zeros((2, d)),
         line=np.zeros(S * A),
+        noise=no_noise(G, S, A, J) if noise else None,
+        power=np.zeros((G, J, d)) if noise else None,
     )
 
 
-def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+def _learn(gram: TableGram, states: Integers, actions: Integers, observed: Array) -> None:
     for h in range(len(actions)):
         learn_row(gram, h, states[h], actions[h], observed, states[h + 1])
 
 
 @jit
-def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Any, s_next: int) -> None:
+def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Array, s_next: int) -> None:
     """Take in the transition of step h: sums, then Λ, Λ⁻¹ and all norms by a rank-one update."""
     d, SA = gram.phi.shape
     at, g = s * (SA // gram.moment.shape[1]) + a, row(gram.visits, h)
@@ -106,6 +113,7 @@ def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Any, s_next: in
         gram.known[g, s_next] = True
         gram.seen_state[g, gram.seen[g]] = s_next
         gram.seen[g] += 1
+    noisy = take_noise(gram.noise, gram.power, g, (s, a), observed, h, phi)
     growth = add_row(gram.Lambda[g], gram.Lambda_inv[g], phi, u)
     gram.visits[g] += 1
     if gram.visits[g] % REFRESH == 0:
@@ -119,6 +127,44 @@ def learn_row(gram: TableGram, h: int, s: int, a: int, observed: Any, s_next: in
     for k in range(SA):
         square[k] = max(square[k] - line[k] * line[k] / growth, 0.0)
         norm[k] = np.sqrt(square[k])
+    if noisy:
+        move_variance(gram.noise, g, (s, a), line, growth)
+
+
+@jit
+def take_noise(
+    noise: Noise | None, power: Array | None, g: int, pair: tuple[int, int], observed: Array, h: int, phi: Array
+) -> bool:
+    """Take in what a pair with features ``phi`` paid, ``observed[h]``; whether any pair was seen to pay different numbers."""
+    noisy = False
+    if noise is not None and power is not None:
+        noisy = notice(noise, g, pair, observed, h)
+        if noisy:
+            noise.stale[g] = True
+            for j in range(len(noise.apart)):
+                for i in range(len(phi)):
+                    power[g, j, i] += phi[i] * noise.news[j]
+    return noisy
+
+
+@jit
+def move_variance(noise: Noise | None, g: int, pair: tuple[int, int], line: Array, growth: float) -> None:
+    """Move the variance of every pair by a rank-one update.
+
+    Args:
+        noise: changed in place; this is for Grams that look at noise.
+        g: the row of the step.
+        pair: the state and the action that paid.
+        line: (S·A,) φᵀΛ⁻¹φ_τ.
+        growth: 1 + φ_τᵀΛ⁻¹φ_τ.
+    """
+    if noise is not None:
+        J = len(noise.apart)
+        for j in range(J):
+            variance = flat(noise.variance)[g * len(line) * J :]
+            gain = (noise.news[j] - noise.variance[g, pair[0], pair[1], j]) / growth
+            for k in range(len(line)):
+                variance[k * J + j] += gain * line[k]
 
 
 @jit
@@ -136,9 +182,30 @@ def refresh(gram: TableGram, g: int) -> None:
             square += part * part
         gram.square[g, at] = square
         gram.norm[g, at] = np.sqrt(square)
+    if varies(gram.noise):
+        refresh_variance(gram, gram.noise, gram.power, g)
 
 
-def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any) -> None:
+@jit
+def refresh_variance(gram: TableGram, noise: Noise | None, power: Array | None, g: int) -> None:
+    """Make the variance of every pair anew from Λ⁻¹ and the sums of squares."""
+    if noise is not None and power is not None:
+        (d, SA), A = gram.phi.shape, noise.tried.shape[2]
+        for j in range(len(noise.apart)):
+            for at in range(SA):
+                variance = 0.0
+                for i in range(d):
+                    for k in range(d):
+                        variance += gram.phi[i, at] * gram.Lambda_inv[g, i, k] * power[g, j, k]
+                noise.variance[g, at // A, at % A, j] = variance
+
+
+def _sweep(gram: TableGram, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
+    estimate_covered(gram, 0, h, tables, (tables.bonus[0], rule.noise), (rule.floor, rule.cap[h]))  # l. 5-9
+    soft_max(gram, h, tables, Y, alpha)  # l. 10-12
+
+
+def _estimate(gram: TableGram, start: int, h: int, tables: ValueTables, beta: Bonus, bounds: Bounds) -> None:
     Q, V, floor, cap = tables.Q, tables.V, bounds[0], bounds[1]
     d, SA = gram.phi.shape
     A, observed, g, sums = Q.shape[3], gram.total.shape[1], row(gram.visits, h), row(gram.total, h)
@@ -167,7 +234,7 @@ def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any
                 Q[h, j, s, a] = max(min(line[s * A + a], cap), floor)
 
 
-def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
+def _spread(gram: TableGram, h: int, tables: ValueTables, j: int) -> float:
     low, high, g = np.inf, -np.inf, row(gram.seen, h)
     for place in range(gram.seen[g]):
         value = tables.V[h + 1, j, gram.seen_state[g, place]]
@@ -175,35 +242,30 @@ def _spread(gram: Any, h: int, tables: Any, j: int) -> float:
     return max(high - low, 0.0)
 
 
-def _norm(gram: Any, h: int, s: int, a: int) -> Any:
-    return gram.norm[row(gram.norm, h), s * (gram.norm.shape[1] // gram.moment.shape[1]) + a]
+def _norm(gram: TableGram, h: int, s: int, a: int) -> float:
+    norm: float = gram.norm[row(gram.norm, h), s * (gram.norm.shape[1] // gram.moment.shape[1]) + a]
+    return norm
 
 
-def _clear(gram: Any) -> None:
-    no_rows(gram)
-    gram.visits[:] = 0
-    gram.moment[:] = 0.0
-    gram.total[:] = 0.0
-    gram.seen[:] = 0
-    gram.seen_state[:] = 0
-    gram.known[:] = False
+def _doubts(gram: TableGram, h: int) -> bool:
+    noisy = varies(gram.noise)
+    if noisy:
+        renew_all(gram, gram.noise, row(gram.norm, h))
+    return noisy
 
 
 @jit
-def no_rows(gram: TableGram) -> None:
-    """Λ = λI everywhere, its inverse, and ‖φ‖² and ‖φ‖ of every pair."""
-    d, SA = gram.phi.shape
-    for g in range(len(gram.Lambda)):
-        for i in range(d):
-            for k in range(d):
-                gram.Lambda[g, i, k] = gram.lam if i == k else 0.0
-                gram.Lambda_inv[g, i, k] = 1.0 / gram.lam if i == k else 0.0
-        for at in range(SA):
-            total = 0.0
-            for i in range(d):
-                total += gram.phi[i, at] * gram.phi[i, at] / gram.lam
-            gram.square[g, at] = total
-            gram.norm[g, at] = np.sqrt(total)
+def renew_all(gram: TableGram, noise: Noise | None, g: int) -> None:
+    """Make D of all pairs anew where norms moved."""
+    if noise is not None and noise.stale[g]:
+        S, A = noise.tried.shape[1], noise.tried.shape[2]
+        for s in range(S):
+            renew(noise, g, s, gram.square[g], gram.norm[g], (s * A, 1))
+        noise.stale[g] = False
 
 
-teach(TableGram, learn=_learn, sweep=sweep_tables, estimate=_estimate, spread=_spread, norm=_norm, clear=_clear)
+def _uneven(gram: TableGram) -> bool:
+    return varies(gram.noise)
+
+
+teach(TableGram, learn=_learn, sweep=_sweep, estimate=_estimate, spread=_spread, norm=_norm, doubts=_doubts, uneven=_uneven)

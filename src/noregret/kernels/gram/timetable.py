@@ -7,86 +7,93 @@ Let Λ be the regression of all steps together (``moves``) and Λ_h that of step
 
 where the first sum runs over the transitions of all steps and the second over those of step h. What a step pays is known from
 its own samples only, and is from 0 to 1. So a step where a pair was never tried hopes for 1, not for all that is left. β' is
-``own`` (:func:`~noregret.learners.parts.rule.own_bonus`).
+``own`` (:func:`~noregret.learners.lsvi.bonus.own_bonus`). The bonus for noise is part of j̃.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noregret.kernels.gram.base import Tables, clear, each, estimate_from, everyone, learn, norm, spread, sweep_tables, teach
-from noregret.kernels.jit import jit
-
-Array = NDArray[np.float64]
+from noregret.kernels.compiler.flat import fill
+from noregret.kernels.gram.base import (
+    Tables,
+    each,
+    estimate_bare,
+    estimate_covered,
+    everyone,
+    learn,
+    norm,
+    spread,
+    sweep_tables,
+    teach,
+    uneven,
+)
+from noregret.kernels.gram.net import NumberedGram
+from noregret.kernels.types import Array, Bounds, Integers, Places, ValueTables
 
 
 class TimetableGram(NamedTuple):
     """Two Grams of the same kind, OneHotGram or TableGram."""
 
     lam: float
-    moves: Any  # shared by all steps, with nothing observed
-    means: Any  # of each step
-    active: NDArray[np.uint32]  # (1,S) all states
-    actives: NDArray[np.uint32]  # (1,) S
+    moves: NumberedGram  # shared by all steps, with nothing observed
+    means: NumberedGram  # of each step
+    active: Places | Integers  # (1,S) all states
+    actives: Places | Integers  # (1,) S
     pay: Tables  # j̃ in its Q, and V = 0
     own: Array  # (J,) β'
+    noise: Array  # (J,) c, of the bonus for what a step pays
     nothing: Array  # (H,1+m) zeros
 
 
-def timetable_gram(moves: Any, means: Any, pay: Tables, own: Array, observed: int) -> TimetableGram:
+def timetable_gram(
+    moves: NumberedGram, means: NumberedGram, pay: Tables, own: tuple[Array, Array], observed: int
+) -> TimetableGram:
     """Make a Gram without data.
 
     Args:
         moves: a Gram that all steps share.
         means: one of the same kind that they do not.
         pay: zeros, with J objectives.
-        own: (J,) β', of what a step pays.
+        own: (J,) β' of what a step pays, and (J,) c of its noise.
         observed: how many objectives are observed, 1 + m.
     """
-    gram = TimetableGram(moves.lam, moves, means, *everyone(pay.Q.shape[2]), pay, own, nothing=np.zeros((len(pay.Q), observed)))
-    hope(gram)
+    gram = TimetableGram(
+        moves.lam, moves, means, *everyone(pay.Q.shape[2]), pay, *own, nothing=np.zeros((len(pay.Q), observed))
+    )
+    gram.pay.Q[:] = (gram.own / np.sqrt(gram.lam)).clip(0.0, 1.0)[:, None, None]  # where a step was never tried
     return gram
 
 
-@jit
-def hope(gram: TimetableGram) -> None:
-    """What a step pays where it was never tried: β'/√λ, from 0 to 1."""
-    for j in range(len(gram.own)):
-        gram.pay.Q[:, j] = max(min(gram.own[j] / np.sqrt(gram.lam), 1.0), 0.0)
-
-
-def _learn(gram: Any, states: Any, actions: Any, observed: Any) -> None:
+def _learn(gram: TimetableGram, states: Integers, actions: Integers, observed: Array) -> None:
     learn(gram.moves, states, actions, gram.nothing)
     learn(gram.means, states, actions, observed)
 
 
-def _estimate(gram: Any, start: int, h: int, tables: Any, beta: Any, bounds: Any) -> None:
+def _estimate(gram: TimetableGram, start: int, h: int, tables: ValueTables, beta: Array, bounds: Bounds) -> None:
     Q, pay, floor, cap = tables.Q, gram.pay.Q, bounds[0], bounds[1]
-    estimate_from(gram.means, start, h, gram.pay, gram.own, (0.0, 1.0))
+    estimate_covered(gram.means, start, h, gram.pay, (gram.own, gram.noise), (0.0, 1.0))
     for j in range(start, Q.shape[1]):
-        Q[h, j] = each(beta, j) / np.sqrt(gram.lam)  # of states never visited
-    estimate_from(gram.moves, start, h, tables, beta, (-np.inf, np.inf))
+        fill(Q[h, j], each(beta, j) / np.sqrt(gram.lam))  # of states never visited
+    estimate_bare(gram.moves, start, h, tables, beta, (-np.inf, np.inf), False)
     for j in range(start, Q.shape[1]):
         for s in range(Q.shape[2]):
             for a in range(Q.shape[3]):
                 Q[h, j, s, a] = max(min(pay[h, j, s, a] + Q[h, j, s, a], cap), floor)
 
 
-def _spread(gram: Any, h: int, tables: Any, j: int) -> Any:
+def _spread(gram: TimetableGram, h: int, tables: ValueTables, j: int) -> float:
     return spread(gram.moves, h, tables, j)
 
 
-def _norm(gram: Any, h: int, s: int, a: int) -> Any:
+def _norm(gram: TimetableGram, h: int, s: int, a: int) -> float:
     return norm(gram.moves, h, s, a)
 
 
-def _clear(gram: Any) -> None:
-    clear(gram.moves)
-    clear(gram.means)
-    hope(gram)
+def _uneven(gram: TimetableGram) -> bool:
+    return uneven(gram.means)
 
 
-teach(TimetableGram, learn=_learn, sweep=sweep_tables, estimate=_estimate, spread=_spread, norm=_norm, clear=_clear)
+teach(TimetableGram, learn=_learn, sweep=sweep_tables, estimate=_estimate, spread=_spread, norm=_norm, uneven=_uneven)

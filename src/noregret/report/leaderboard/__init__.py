@@ -4,6 +4,6 @@ Nothing here runs a learner. A :class:`Leaderboard` is made by :func:`noregret.e
 from the file that an earlier one left.
 """
 
-from noregret.report.leaderboard.board import Cell, Leaderboard, Protocol, Row
+from noregret.report.leaderboard.board import Cell, Leaderboard, LearnerRow, Protocol
 
-__all__ = ["Cell", "Leaderboard", "Protocol", "Row"]
+__all__ = ["Cell", "Leaderboard", "LearnerRow", "Protocol"]

@@ -2,7 +2,8 @@
 
 The score of a run is its hard regret plus its hard violation, both summed over all episodes; on a problem that limits every
 single step, the number of unsafe steps takes the place of hard violation. The best of a problem is the least mean score there.
-A cell that was left out is never within any factor of the best, and is last in the ranking of its problem.
+A cell that was left out is never within any factor of the best. A rank is among the learners that ran on a problem; those that
+did not run on every problem come after those that did.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from noregret.metrics import Cell as TableCell
 from noregret.metrics import Interval
 from noregret.problems.base import Array
 from noregret.report.leaderboard.board import DRAWS, Leaderboard
-from noregret.results.base import Table
+from noregret.results.base import NumberTable
+from noregret.results.result import few
 
 #: The factors at which profiles have points.
 TAUS = np.geomspace(1.0, 1000.0, 91)
@@ -24,14 +26,21 @@ TAUS = np.geomspace(1.0, 1000.0, 91)
 ROUNDING = 1e-9
 #: What the numbers of the standings are.
 CAPTION = (
-    "Rank: the mean over all problems, 1 is best; a cell that was left out is last. Where it ran: the same over its own "
-    "problems. Ratio: the median over its problems of its mean score over the best one's. Intervals: 95%, by a bootstrap "
-    "within each cell. Told: beyond sizes, thresholds and episodes."
+    "Rank: the mean over the problems that it ran on, among the learners that ran there; 1 is best. Learners that did not run "
+    "on every problem are ranked apart, below the others. Ratio: the median over its problems of its mean score over the best "
+    "one's. Stuck: the share of its runs that still lose more than 0.1 an episode over the last tenth, or more than a tenth of "
+    "what the uniform policy loses. Intervals: 95%, by a bootstrap within each cell, bias-corrected for ranks. Told: beyond "
+    "sizes, thresholds and episodes."
 )
 
 
+def caption(board: Leaderboard) -> str:
+    """What the columns are, and what so few runs cannot show."""
+    return " ".join(filter(None, (CAPTION, few(board.protocol.trials))))
+
+
 class Analysis:
-    """The statistics of a leaderboard; ``order`` has the places of its learners, the best mean rank first."""
+    """The statistics of a leaderboard; ``order`` has its learners, those that ran everywhere first, then by mean rank."""
 
     def __init__(self, board: Leaderboard) -> None:
         self.board = board
@@ -45,9 +54,15 @@ class Analysis:
                 self._reference[problem] = max(means[self.best[problem]], least)
         scores = [[board.cell(problem, learner).score for problem in board.problems] for learner in board.learners]
         self.rank = metrics.ranks(scores)
-        self.rank_where_it_ran = metrics.ranks(scores, missing="omitted")
-        self.order = np.argsort(self.rank.mean, kind="stable").tolist()
+        self.order = sorted(range(len(scores)), key=lambda i: (self.ran_on(i) < len(board.problems), self._place(i)))
         self.profiles = [metrics.profile([self.ratios(p, one) for p in board.problems], TAUS) for one in board.learners]
+
+    def ran_on(self, i: int) -> int:
+        """The number of problems that a learner ran on."""
+        return sum(self._ran(problem, self.board.learners[i]) for problem in self.board.problems)
+
+    def _place(self, i: int) -> float:
+        return float(self.rank.mean[i]) if self.ran_on(i) else math.inf
 
     def _ran(self, problem: str, learner: str) -> bool:
         return bool(self.board.cell(problem, learner).samples)
@@ -79,8 +94,8 @@ class Analysis:
 
     def median_ratio(self, learner: str) -> float | None:
         """The median over the problems on which it ran of its ratio to the best."""
-        found = [one for problem in self.board.problems if (one := self.ratio(problem, learner)) is not None]
-        return float(np.median(found)) if found else None
+        ratios = [one for problem in self.board.problems if (one := self.ratio(problem, learner)) is not None]
+        return float(np.median(ratios)) if ratios else None
 
     def milliseconds(self, learner: str) -> float | None:
         """The median over the problems on which it ran of the time of an episode."""
@@ -92,19 +107,19 @@ class Analysis:
         drawn = [found for p in self.board.problems if (found := self.board.cell(p, learner).notes.get(DRAWS)) is not None]
         return float(np.mean(drawn)) if drawn else None
 
-    def standings(self) -> Table:
-        """A row for each learner, the best mean rank first."""
+    def standings(self) -> NumberTable:
+        """A row for each learner in their order."""
         board, rows = self.board, list[tuple[TableCell, ...]]()
         for i in self.order:
             row = board.rows[i]
-            ran = sum(self._ran(problem, row.learner) for problem in board.problems)
-            where = ends(self.interval(self.rank_where_it_ran, i)) if ran else "-"
-            numbers = (self.median_ratio(row.learner), self.milliseconds(row.learner), self.draws(row.learner))
-            rank = ends(self.interval(self.rank, i))
-            rows.append((row.learner, rank, where, f"{ran} of {len(board.problems)}", *numbers, ", ".join(row.told) or "-"))
-        columns = ("learner", "rank", "where it ran", "ran on", "ratio", "ms an episode", DRAWS, "is told")
+            ran = self.ran_on(i)
+            stuck = board.stuck_everywhere(row.learner)
+            numbers = (self.median_ratio(row.learner), stuck, self.milliseconds(row.learner), self.draws(row.learner))
+            rank = ends(self.interval(self.rank, i)) if ran else "-"
+            rows.append((row.learner, rank, f"{ran} of {len(board.problems)}", *numbers, ", ".join(row.told) or "-"))
+        columns = ("learner", "rank", "ran on", "ratio", "stuck", "ms an episode", DRAWS, "is told")
         length = metrics.length(board.protocol.trials, board.protocol.episodes)
-        return Table(f"Leaderboard: {length}, preset {board.protocol.preset}", columns, rows, CAPTION)
+        return NumberTable(f"Leaderboard: {length}, preset {board.protocol.preset}", columns, rows, caption(board))
 
 
 def ends(interval: Interval) -> str:

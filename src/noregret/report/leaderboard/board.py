@@ -8,23 +8,24 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsFloat, TypeVar, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noregret import metrics
-from noregret._system.arrays import LARGEST, said
+from noregret._system.arrays import LARGEST, read_bytes, said
 from noregret.errors import FileError, told
 from noregret.metrics import Interval
 from noregret.problems.base import Array
 from noregret.report.page import thin
 from noregret.report.tables import write_text
 from noregret.results import SUMS, Outcome, drawing
-from noregret.results.base import Shown, Table
+from noregret.results.base import Columns, NumberTable, Shown
 from noregret.store.records import check_entries
 
 #: Of the layout of the file; other ones are refused.
@@ -39,6 +40,11 @@ POINTS = 32
 LATE = 0.1
 #: What a learner reports that drew from a simulator.
 DRAWS = "simulator draws"
+
+if TYPE_CHECKING:
+    from noregret.report.leaderboard.analysis import Analysis
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class LearnerRow:
     """What is said of a learner: what it is told beyond sizes and thresholds, where its formulas are from, its promise."""
 
     learner: str
@@ -93,7 +99,7 @@ class Protocol:
     preset: str
     most: float
     versions: dict[str, str]
-    machine: dict[str, Any]
+    machine: Mapping[str, object]
     remarks: list[str] = field(default_factory=list)
 
 
@@ -107,7 +113,7 @@ class Leaderboard(Shown):
         cells: problem by problem, those that were left out too.
     """
 
-    def __init__(self, protocol: Protocol, rows: Iterable[Row], episodes: Iterable[int], cells: Iterable[Cell]) -> None:
+    def __init__(self, protocol: Protocol, rows: Iterable[LearnerRow], episodes: Iterable[int], cells: Iterable[Cell]) -> None:
         self.protocol, self.rows, self.episodes, self.cells = protocol, list(rows), list(episodes), list(cells)
         self._at = {(cell.problem, cell.learner): cell for cell in self.cells}
         self.problems = list(dict.fromkeys(cell.problem for cell in self.cells))
@@ -121,9 +127,13 @@ class Leaderboard(Shown):
 
     @classmethod
     def of(
-        cls, protocol: Protocol, rows: Iterable[Row], outcomes: Iterable[Outcome], lines: Mapping[tuple[str, str], str],
+        cls,
+        protocol: Protocol,
+        rows: Iterable[LearnerRow],
+        outcomes: Iterable[Outcome],
+        lines: Mapping[tuple[str, str], str],
         seconds: Mapping[tuple[str, str], float | None],
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """The leaderboard of a comparison.
 
         Args:
@@ -148,35 +158,31 @@ class Leaderboard(Shown):
             FileError: there is no such file, or it is not a leaderboard.
         """
         with told(path, "cannot be read"):
-            data = Path(path).read_bytes()
+            data = read_bytes(path)
         try:
             return cls._from_json(json.loads(data))
         except Exception as error:  # a file from elsewhere can be anything
             raise FileError(f"{path}: is not a leaderboard that noregret wrote: {said(error)}") from None
 
     @classmethod
-    def _from_json(cls, found: Any) -> Self:
+    def _from_json(cls, found: dict[str, Any]) -> Self:
         kinds = {"noregret": int, "protocol": dict, "rows": list, "episodes": list[int], "cells": list}
         check_entries(found, kinds)
         if found["noregret"] != FORMAT:
             raise ValueError(f"its format is {found['noregret']!r}; expected {FORMAT}")
-        check_entries(found["protocol"], _PROTOCOL, "entry of protocol")
-        if min(found["protocol"]["episodes"], found["protocol"]["trials"]) < 1 or not _is_number(found["protocol"]["most"]):
+        protocol = _made(Protocol, found["protocol"], "protocol")
+        if min(protocol.episodes, protocol.trials) < 1 or not _is_number(protocol.most):
             raise ValueError("its episodes or trials are below 1, or the most seconds of a run are no number")
-        for one in found["rows"]:
-            check_entries(one, _ROW, "entry of a row")
-        for one in found["cells"]:
-            check_entries(one, _CELL, "entry of a cell")
-            _check_cell(one, len(found["episodes"]))
-        cells = (Cell(**{name: one[name] for name in _CELL}) for one in found["cells"])
-        rows = [Row(**{name: one[name] for name in _ROW}) for one in found["rows"]]
-        protocol = Protocol(**{name: found["protocol"][name] for name in _PROTOCOL})
+        rows = [_made(LearnerRow, entries, "a row") for entries in found["rows"]]
+        cells = [_made(Cell, entries, "a cell") for entries in found["cells"]]
+        for cell in cells:
+            _check_cell(vars(cell), len(found["episodes"]))
         return cls(protocol, rows, found["episodes"], cells)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything to one file of JSON, a line for each cell, whole or not at all."""
 
-        def text(value: Any) -> str:
+        def text(value: object) -> str:
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
         head = f'{{"noregret":{FORMAT},\n"protocol":{text(asdict(self.protocol))},\n"episodes":{text(self.episodes)},\n'
@@ -188,45 +194,59 @@ class Leaderboard(Shown):
         return self._at[problem, learner]
 
     @cached_property
-    def analysis(self) -> Any:
+    def analysis(self) -> Analysis:
         """Ratios to the best, ranks and profiles (:class:`~noregret.report.leaderboard.analysis.Analysis`)."""
         from noregret.report.leaderboard.analysis import Analysis
 
         return Analysis(self)
 
-    def table(self) -> Table:
+    def stuck(self, problem: str, learner: str) -> float | None:
+        """The share of runs of a cell that are stuck (:func:`noregret.metrics.stuck`); None where none was played."""
+        late = np.array(self.cell(problem, learner).samples.get("late_loss", []))
+        if not len(late):
+            return None
+        uniform = self._at[problem, "uniform"].samples.get("late_loss") if (problem, "uniform") in self._at else None
+        return float(metrics.stuck([1], late[:, None], float(np.mean(uniform)) if uniform else None).mean())
+
+    def stuck_everywhere(self, learner: str) -> float | None:
+        """The share of all runs of a learner that are stuck, over the problems that it ran on; None where it ran on none."""
+        shares = [share for problem in self.problems if (share := self.stuck(problem, learner)) is not None]
+        return float(np.mean(shares)) if shares else None
+
+    def table(self) -> NumberTable:
         """A row for each cell, with the reason of those that were left out."""
         wanted = ("score", *SAMPLES, UNSAFE)
-        columns = ("problem", "learner", "ratio", *map(metrics.words, wanted), "seconds", DRAWS, "reason", "line")
-        made: list[tuple[Any, ...]] = []
+        columns = ("problem", "learner", "ratio", *map(metrics.words, wanted), "stuck", "seconds", DRAWS, "reason", "line")
+        made: list[tuple[metrics.Cell, ...]] = []
         for cell in self.cells:
             ratio = self.analysis.ratio(cell.problem, cell.learner)
             there = {"score", *cell.samples} if cell.samples else set()
             sums = [_short_interval(cell.last(name)) if name in there else None for name in wanted]
-            numbers = (None if ratio is None else short(ratio), *sums, cell.seconds, cell.notes.get(DRAWS))
+            stuck = self.stuck(cell.problem, cell.learner)
+            numbers = (None if ratio is None else short(ratio), *sums, stuck, cell.seconds, cell.notes.get(DRAWS))
             made.append((cell.problem, cell.learner, *numbers, cell.reason, cell.line))
-        return Table("", columns, made)
+        return NumberTable("", columns, made)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Columns:
         """A row for each run that was played."""
         ran = [(cell, i) for cell in self.cells for i in range(len(cell.score))]
-        made: dict[str, Any] = {
+        made: dict[str, Sequence[object] | NDArray[np.generic]] = {
             "problem": [cell.problem for cell, _ in ran],
             "learner": [cell.learner for cell, _ in ran],
             "trial": [i for _, i in ran],
         }
         return made | {name: np.array([cell.samples[name][i] for cell, i in ran]) for name in SAMPLES}
 
-    def _summary(self) -> Table:
-        return self.analysis.standings()  # type: ignore[no-any-return]
+    def _summary(self) -> NumberTable:
+        return self.analysis.standings()
 
-    def _draw(self, axes: Any) -> None:
+    def _draw(self, axes: drawing.Grid) -> None:
         from noregret.report.leaderboard import pictures
 
         pictures.heat_map(axes[0, 0], self)
         pictures.profiles(axes[0, 1], self)
 
-    def styles(self) -> dict[str, dict[str, Any]]:
+    def styles(self) -> dict[str, drawing.LineStyle]:
         """The colour and the line of each learner."""
         return drawing.styles((label.partition(":")[0], label) for label in self.learners)
 
@@ -237,15 +257,10 @@ class Leaderboard(Shown):
         return f"<Leaderboard: {learners} on {problems}, {ran} of {len(self.cells)} cells ran>"
 
 
-_PROTOCOL: dict[str, Any] = {
-    "episodes": int, "trials": int, "seed": int, "preset": str, "most": float, "versions": dict[str, str],
-    "machine": dict[str, Any], "remarks": list[str],
-}  # fmt: skip
-_ROW: dict[str, Any] = {"learner": str, "told": list[str], "source": str, "promise": list[str]}
-_CELL: dict[str, Any] = {
-    "problem": str, "learner": str, "line": str, "reason": str, "seconds": float | None, "samples": dict[str, list[float]],
-    "curves": dict[str, dict[str, list[float]]], "notes": dict[str, float],
-}  # fmt: skip
+def _made(kind: Callable[..., T], entries: dict[str, Any], what: str) -> T:
+    """One of our classes, made of entries that were read, once they are of its fields' kinds."""
+    check_entries(entries, get_type_hints(kind), f"entry of {what}")
+    return kind(**{name: entries[name] for name in get_type_hints(kind)})
 
 
 def _check_cell(found: Mapping[str, Any], points: int) -> None:
@@ -264,13 +279,18 @@ def _check_cell(found: Mapping[str, Any], points: int) -> None:
     for one, n in lists:
         if len(one) != n or not all(map(_is_number, one)):
             raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} has a list that does not fit")
+    for name in set(samples) - {"regret"}:
+        if min(samples[name]) < 0.0:
+            raise ValueError(
+                f"{name} of {found['learner']!r} on {found['problem']!r} is {min(samples[name])}; expected at least 0"
+            )
 
 
 def _is_number(value: float) -> bool:
     return math.isfinite(value) and abs(value) <= LARGEST
 
 
-def _cell(one: Outcome, line: str, seconds: float | None, pick: Any) -> Cell:
+def _cell(one: Outcome, line: str, seconds: float | None, pick: NDArray[np.int64]) -> Cell:
     result = one.result
     if result is None:
         return Cell(one.problem, one.label, line, one.reason, None if seconds is None else short(seconds))
@@ -279,16 +299,22 @@ def _cell(one: Outcome, line: str, seconds: float | None, pick: Any) -> Cell:
     ends["late_loss"] = metrics.late(result.episodes, result.hard_regret + getattr(result, measure), LATE)
     curves = {}
     for name in ("hard_regret", measure):
-        band = drawing.cut(result.interval(name), name)
+        band = result.interval(name)
         curves[name] = {end: [short(x) for x in getattr(band, end)[pick]] for end in ("mean", "low", "high")}
     notes = {name: short(np.mean(values)) for name, values in result.notes.items()}
     return Cell(
-        one.problem, one.label, line, "", short(seconds or result.kernel_seconds / result.trials),
-        {name: [short(x) for x in values] for name, values in ends.items()}, curves, notes,
-    )  # fmt: skip
+        one.problem,
+        one.label,
+        line,
+        "",
+        short(seconds or result.kernel_seconds / result.trials),
+        {name: [short(x) for x in values] for name, values in ends.items()},
+        curves,
+        notes,
+    )
 
 
-def short(value: Any) -> float:
+def short(value: SupportsFloat) -> float:
     """A number with six digits."""
     return float(f"{float(value):.6g}")
 

@@ -8,17 +8,16 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from noregret import metrics
-from noregret._system.files import make_folder
+from noregret._system.files import all_or_none, make_folder
 from noregret._system.plugins import library
 from noregret.errors import FileError, InputError, shown
 from noregret.metrics import Interval, number, show
 from noregret.report import figures
 from noregret.report.leaderboard import analysis
-from noregret.report.leaderboard.analysis import TAUS, Analysis, ends, is_dark, ratio_text, shade
-from noregret.report.leaderboard.board import SAMPLES, UNSAFE, Cell, Leaderboard, short
+from noregret.report.leaderboard.analysis import TAUS, Analysis, is_dark, ratio_text, shade
+from noregret.report.leaderboard.board import SAMPLES, UNSAFE, Cell, Leaderboard, LearnerRow, short
 from noregret.report.leaderboard.pictures import NAMED, overview
 from noregret.report.page import fill
 from noregret.report.tables import write_text
@@ -33,7 +32,8 @@ _DASHES = {"-": "solid", "--": "dash", ":": "dot", "-.": "dashdot"}
 def write(board: Leaderboard, folder: str | os.PathLike[str], name: str = STEM) -> list[Path]:
     """Write the page, the data as JSON and as CSV, a page for the documentation, and the picture as PNG and SVG.
 
-    There is no picture without matplotlib. Pages link to the other leaderboards of the folder, such as a longer one.
+    All files appear together, or none. There is no picture without matplotlib. Pages link to the other leaderboards of the
+    folder, such as a longer one.
 
     Args:
         board: the leaderboard.
@@ -47,12 +47,13 @@ def write(board: Leaderboard, folder: str | os.PathLike[str], name: str = STEM) 
     out = make_folder(folder)
     others = siblings(out, name)
     text = page(board, others=others)
-    made = [board.save(out / f"{name}.json"), write_text(out / f"{name}.csv", board.table().csv())]
-    made += [write_text(out / f"{name}.html", text), write_text(out / f"{name}.md", markdown(board, name, others))]
-    if figures.available():
-        drawn = overview(board)
-        made += [figures.write(drawn, out / f"{name}.{kind}", 120) for kind in ("png", "svg")]
-    return made
+    with all_or_none(out) as draft:
+        made = [board.save(draft / f"{name}.json"), write_text(draft / f"{name}.csv", board.table().csv())]
+        made += [write_text(draft / f"{name}.html", text), write_text(draft / f"{name}.md", markdown(board, name, others))]
+        if figures.available():
+            drawn = overview(board)
+            made += [figures.write(drawn, draft / f"{name}.{kind}", 120) for kind in ("png", "svg")]
+    return [out / file.name for file in made]
 
 
 def check_name(name: str) -> str:
@@ -72,8 +73,8 @@ def siblings(folder: Path, name: str) -> list[tuple[str, str]]:
     for path in folder.glob(f"{STEM}*.json"):
         if path.stem != name and _NAME.fullmatch(path.stem):
             with contextlib.suppress(FileError):
-                own = Leaderboard.read(path).protocol
-                found.append(((own.episodes, path.stem), metrics.length(own.trials, own.episodes)))
+                protocol = Leaderboard.read(path).protocol
+                found.append(((protocol.episodes, path.stem), metrics.length(protocol.trials, protocol.episodes)))
     return [(stem, length) for (_, stem), length in sorted(found)]
 
 
@@ -109,12 +110,15 @@ def markdown(board: Leaderboard, name: str = STEM, others: Sequence[tuple[str, s
     parts = [
         f"# {title_of(board)}",
         f"![Ratio of every learner to the best one of each problem, and performance profiles]({name}.png)",
-        head, *([f"Other lengths: {links}."] if links else []), "\n".join(f"- {line}" for line in about(board)),
-        table.markdown().rstrip(), table.caption,
+        head,
+        *([f"Other lengths: {links}."] if links else []),
+        "\n".join(f"- {line}" for line in about(board)),
+        table.markdown().rstrip(),
+        table.caption,
         f"Every number: [{name}.csv]({name}.csv). The page with the curves of each cell and the line that repeats it is made "
         f"from [{name}.json]({name}.json) by `noregret leaderboard --from docs/{name}.json`; nothing is played for that.",
         *(["## What was left out, and why", "\n".join(reasons)] if reasons else []),
-    ]  # fmt: skip
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -122,31 +126,49 @@ def _size(board: Leaderboard) -> str:
     return f"{metrics.count(len(board.learners), 'learner')} on {metrics.count(len(board.problems), 'problem')}"
 
 
-def page(board: Leaderboard, title: str = "", others: Sequence[tuple[str, str]] = ()) -> str:
+def page(board: Leaderboard, title: str = "", others: Sequence[tuple[str, str]] = (), script: str = "") -> str:
     """The page as a text of HTML.
 
     Args:
         board: the leaderboard.
         title: of the page; how long the runs are unless given.
         others: other leaderboards of the same folder, as :func:`siblings` finds them.
+        script: where plotly lies beside the page; inside the page unless given.
 
     Raises:
         NoRegretError: a library that the page needs is not installed.
     """
     plotly = library("plotly.offline", "the page", "report")
-    found: Analysis = board.analysis
+    found = board.analysis
     # In a script element only "<" can end the text early; JSON may write it otherwise.
     data = json.dumps(_data(board), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     protocol = board.protocol
     return fill(
-        f"{STEM}.html", title=title or title_of(board), size=_size(board), about=about(board), others=others,
-        board=board, protocol=protocol, data=data, plotly=plotly.get_plotlyjs(),
-        length=metrics.length(protocol.trials, protocol.episodes), rows=_rows(found), shade=shade,
+        f"{STEM}.html",
+        title=title or title_of(board),
+        size=_size(board),
+        about=about(board),
+        others=others,
+        board=board,
+        protocol=protocol,
+        data=data,
+        plotly="" if script else plotly.get_plotlyjs(),
+        script=script,
+        length=metrics.length(protocol.trials, protocol.episodes),
+        rows=_rows(found),
+        shade=shade,
         scale=[(ratio_text(x), shade(x), is_dark(shade(x))) for x in (1.0, 2.0, 5.0, 10.0, 30.0, 100.0, analysis.DARKEST)],
-        standings=_standings(found), reasons=_reasons(board), samples=("score", *SAMPLES), words=metrics.words, show=show,
-        ran=[cell for cell in board.cells if cell.samples], ratio_text=ratio_text, found=found,
-        caption=analysis.CAPTION, named=min(NAMED, len(board.learners)),
-    )  # fmt: skip
+        standings=_standings(found),
+        reasons=_reasons(board),
+        samples=("score", *SAMPLES),
+        words=metrics.words,
+        show=show,
+        ran=[cell for cell in board.cells if cell.samples],
+        ratio_text=ratio_text,
+        found=found,
+        caption=analysis.caption(board),
+        named=min(NAMED, len(board.learners)),
+    )
 
 
 def _limited(board: Leaderboard) -> list[str]:
@@ -154,7 +176,7 @@ def _limited(board: Leaderboard) -> list[str]:
     return sorted({cell.problem for cell in board.cells if cell.measure == UNSAFE})
 
 
-def _rows(found: Analysis) -> list[tuple[Any, list[dict[str, Any]]]]:
+def _rows(found: Analysis) -> list[tuple[LearnerRow, list[dict[str, object]]]]:
     """The learners in their order, each with what its cells of the map show."""
     board, made = found.board, []
     places = {(cell.problem, cell.learner): i for i, cell in enumerate(board.cells)}
@@ -187,17 +209,17 @@ def _tip(cell: Cell, ratio: float | None) -> str:
     return f"{number(ratio)} times the best; {sums}"
 
 
-def _standings(found: Analysis) -> list[dict[str, Any]]:
+def _standings(found: Analysis) -> list[dict[str, object]]:
     """The table of ranks; ``bar`` has the ends and the point of the interval as percentages of all ranks."""
     board, made = found.board, []
     most = max(len(board.learners) - 1, 1)
     table = found.standings()
     for i, cells in zip(found.order, table.rows, strict=True):
         rank = found.interval(found.rank, i)
-        low, point, high = (100.0 * (float(end) - 1.0) / most for end in (rank.low, rank.mean, rank.high))
-        made.append(
-            {"row": board.rows[i], "bar": (low, point, max(high - low, 0.4)), "rank": ends(rank), "cells": list(cells)[2:-1]}
-        )
+        places = (rank.low, rank.mean, rank.high) if found.ran_on(i) else (1.0, 1.0, 1.0)
+        low, point, high = (100.0 * (float(end) - 1.0) / most for end in places)
+        bar = (low, point, max(high - low, 0.4))
+        made.append({"row": board.rows[i], "bar": bar, "rank": cells[1], "cells": list(cells)[2:-1]})
     return made
 
 
@@ -213,8 +235,8 @@ def _reasons(board: Leaderboard) -> list[tuple[str, str, list[str]]]:
 # --- what the page draws ------------------------------------------------------------------------------------------
 
 
-def _data(board: Leaderboard) -> dict[str, Any]:
-    found: Analysis = board.analysis
+def _data(board: Leaderboard) -> dict[str, object]:
+    found = board.analysis
     styles = board.styles()
     looks = {
         name: {"colour": styles[name]["colour"], "dash": _DASHES[styles[name]["line"]], "named": found.order.index(i) < NAMED}
@@ -222,24 +244,34 @@ def _data(board: Leaderboard) -> dict[str, Any]:
     }
     cells = []
     for cell in board.cells:
-        one: dict[str, Any] = {"problem": cell.problem, "learner": cell.learner, "line": cell.line, "reason": cell.reason}
+        one: dict[str, object] = {"problem": cell.problem, "learner": cell.learner, "line": cell.line, "reason": cell.reason}
         ratio = found.ratio(cell.problem, cell.learner)
         if ratio is not None:
             one |= {
-                "ratio": number(ratio), "curves": cell.curves, "seconds": cell.seconds, "notes": cell.notes,
-                "last": [_ends(cell.last(name)) for name in ("hard_regret", cell.measure)], "measure": cell.measure,
+                "ratio": number(ratio),
+                "curves": cell.curves,
+                "seconds": cell.seconds,
+                "notes": cell.notes,
+                "last": [_ends(cell.last(name)) for name in ("hard_regret", cell.measure)],
+                "measure": cell.measure,
                 "said": {metrics.words(name): show(cell.last(name)) for name in ("score", *cell.samples)},
-            }  # fmt: skip
+            }
         cells.append(one)
     profiles = {
         name: {end: [short(x) for x in getattr(found.profiles[i], end)] for end in ("mean", "low", "high")}
         for i, name in enumerate(board.learners)
     }
     return {
-        "learners": [board.learners[i] for i in found.order], "looks": looks, "problems": board.problems, "best": found.best,
-        "fronts": {problem: found.front(problem) for problem in board.problems}, "episodes": board.episodes, "cells": cells,
-        "taus": [short(x) for x in TAUS], "profiles": profiles,
-    }  # fmt: skip
+        "learners": [board.learners[i] for i in found.order],
+        "looks": looks,
+        "problems": board.problems,
+        "best": found.best,
+        "fronts": {problem: found.front(problem) for problem in board.problems},
+        "episodes": board.episodes,
+        "cells": cells,
+        "taus": [short(x) for x in TAUS],
+        "profiles": profiles,
+    }
 
 
 def _ends(interval: Interval) -> list[float]:

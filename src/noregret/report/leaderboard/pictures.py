@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noregret import metrics
 from noregret.report.leaderboard.analysis import DARKEST, TAUS, is_dark, ratio_text, shade
@@ -42,20 +42,20 @@ def heat_map(ax: Axes, board: Leaderboard) -> None:
     """
     from matplotlib.patches import Rectangle
 
-    found = board.analysis
-    for y, i in enumerate(found.order):
+    analysis = board.analysis
+    for y, i in enumerate(analysis.order):
         for x, problem in enumerate(board.problems):
-            ratio = found.ratio(problem, board.learners[i])
+            ratio = analysis.ratio(problem, board.learners[i])
             if ratio is None:
                 ax.add_patch(Rectangle((x, y), 1, 1, facecolor="white", edgecolor="#C3C9CE", hatch="////", linewidth=0.0))
                 continue
             colour = shade(ratio)
             ax.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.8))
-            best = found.best[problem] == board.learners[i]
-            style: dict[str, Any] = {"weight": "bold"} if best else {}
+            best = analysis.best[problem] == board.learners[i]
+            weight = "bold" if best else "normal"
             ink = "white" if is_dark(colour) else "black"
-            ax.text(x + 0.5, y + 0.53, ratio_text(ratio), ha="center", va="center", fontsize=8, color=ink, **style)
-    names = [f"{board.learners[i]}{_mark(board.rows[i].told)}" for i in found.order]
+            ax.text(x + 0.5, y + 0.53, ratio_text(ratio), ha="center", va="center", fontsize=8, color=ink, weight=weight)
+    names = [f"{board.learners[i]}{_mark(board.rows[i].told)}" for i in analysis.order]
     ax.set_xlim(0, len(board.problems))
     ax.set_ylim(len(names), 0)
     ax.set_yticks([y + 0.5 for y in range(len(names))], names, fontsize=9)
@@ -80,15 +80,15 @@ def profiles(ax: Axes, board: Leaderboard) -> None:
         ax: the axes to draw on.
         board: the leaderboard.
     """
-    found, styles = board.analysis, board.styles()
-    for place, i in reversed(list(enumerate(found.order))):
-        own, name = found.profiles[i], board.learners[i]
+    analysis, styles = board.analysis, board.styles()
+    for place, i in reversed(list(enumerate(analysis.order))):
+        profile, name = analysis.profiles[i], board.learners[i]
         if place >= NAMED:
-            ax.plot(TAUS, own.mean, color=PALE, linewidth=1.0, label="all others" if place == NAMED else None)
+            ax.plot(TAUS, profile.mean, color=PALE, linewidth=1.0, label="all others" if place == NAMED else None)
             continue
         style = styles[name]
-        ax.plot(TAUS, own.mean, color=style["colour"], linestyle=style["line"], label=name)
-        ax.fill_between(TAUS, own.low, own.high, color=style["colour"], alpha=0.15, linewidth=0)
+        ax.plot(TAUS, profile.mean, color=style["colour"], linestyle=style["line"], label=name)
+        ax.fill_between(TAUS, profile.low, profile.high, color=style["colour"], alpha=0.15, linewidth=0)
     ax.set_xscale("log")
     ax.set_xlim(1.0, TAUS[-1])
     ax.set_ylim(0.0, 1.0)
@@ -98,5 +98,12 @@ def profiles(ax: Axes, board: Leaderboard) -> None:
     drawing.label(ax, "Share of runs within a factor of the best", "share of runs, each problem alike", "factor")
     handles, labels = ax.get_legend_handles_labels()
     order = [*reversed(range(len(labels)))]
-    ax.legend([handles[j] for j in order], [labels[j] for j in order], fontsize=8.5, frameon=False, loc="upper left",
-              bbox_to_anchor=(0.0, -0.13), ncols=2)  # fmt: skip
+    ax.legend(
+        [handles[j] for j in order],
+        [labels[j] for j in order],
+        fontsize=8.5,
+        frameon=False,
+        loc="upper left",
+        bbox_to_anchor=(0.0, -0.13),
+        ncols=2,
+    )

@@ -7,7 +7,8 @@ does no harm. Without an address a cluster is started on this machine for as lon
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from noregret._system.plugins import library
 from noregret.errors import NoRegretError
@@ -26,7 +27,28 @@ MOMENT = 0.2
 PATIENCE = 30
 
 
-class Cluster(NamedTuple):
+Task = TypeVar("Task")
+
+
+class DaskTask(Protocol):
+    """What is used of a future of Dask."""
+
+    status: str
+
+    def done(self) -> bool:
+        """Whether the task has ended."""
+
+    def result(self) -> str:
+        """The answer of a task that is finished."""
+
+    def exception(self) -> BaseException:
+        """The error of a task that is not."""
+
+    def cancel(self) -> object:
+        """Take the task back."""
+
+
+class Cluster(NamedTuple, Generic[Task]):
     """What Ray and Dask do differently.
 
     Attributes:
@@ -40,10 +62,10 @@ class Cluster(NamedTuple):
 
     name: str
     cores: Callable[[], float]
-    submit: Callable[[RunKey, str], Any]
-    ready: Callable[[list[Any]], Iterable[Any]]
-    answer: Callable[[Any], str | BaseException]
-    cancel: Callable[[Any], object]
+    submit: Callable[[RunKey, str], Task]
+    ready: Callable[[list[Task]], Iterable[Task]]
+    answer: Callable[[Task], str | BaseException]
+    cancel: Callable[[Task], object]
 
 
 def on_ray(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
@@ -62,10 +84,10 @@ def on_ray(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -
     if ours:
         _connect(ray, context)
 
-    def ready(tasks: list[Any]) -> list[Any]:
+    def ready(tasks: list[object]) -> list[object]:
         return list(ray.wait(tasks, timeout=MOMENT)[0])
 
-    def answer(task: Any) -> str | BaseException:
+    def answer(task: object) -> str | BaseException:
         try:
             return str(ray.get(task))
         except ray.exceptions.RayError as error:
@@ -81,8 +103,8 @@ def on_ray(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -
             ray.shutdown()
 
 
-def _connect(ray: Any, context: Context) -> None:
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+def _connect(ray: ModuleType, context: Context) -> None:
+    options: dict[str, object] = {"log_to_driver": False, "logging_level": "ERROR"}
     if context.address is None:
         options |= {"num_cpus": context.workers, "include_dashboard": False}
     try:
@@ -111,17 +133,18 @@ def on_dask(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) 
     except (OSError, TimeoutError, ValueError) as error:
         raise NoRegretError(f"no Dask cluster at {context.address or 'this machine'}: {error}") from None
 
-    def submit(key: RunKey, text: str) -> Any:
-        return client.submit(job.play, text, key=f"noregret-{key.id}", retries=RETRIES, pure=False)
+    def submit(key: RunKey, text: str) -> DaskTask:
+        task: DaskTask = client.submit(job.play, text, key=f"noregret-{key.id}", retries=RETRIES, pure=False)
+        return task
 
-    def ready(futures: list[Any]) -> list[Any]:
+    def ready(futures: list[DaskTask]) -> list[DaskTask]:
         try:
             distributed.wait(futures, timeout=MOMENT, return_when="FIRST_COMPLETED")
         except TimeoutError:
             pass
         return [future for future in futures if future.done()]
 
-    def answer(future: Any) -> Any:
+    def answer(future: DaskTask) -> str | BaseException:
         return future.result() if future.status == "finished" else future.exception()
 
     try:
@@ -133,9 +156,9 @@ def on_dask(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) 
             cluster.close()
 
 
-def _play_on(cluster: Cluster, keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
+def _play_on(cluster: Cluster[Task], keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
     """Play runs on a cluster that is connected."""
-    todo, waiting = iter(keys), dict[Any, RunKey]()
+    todo, waiting = iter(keys), dict[Task, RunKey]()
     while not context.stop.is_set():
         ahead = max(2, int(PER_CORE * cluster.cores()))
         while len(waiting) < ahead and (key := next(todo, None)) is not None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 from noregret import learners
 from noregret._system import plugins
@@ -66,9 +65,12 @@ class Context(Settings):
                 raise InputError(f"{what} is defined in the program itself, which no worker can import; put it in a module")
             needed += [plugins.home(module)] if module and not module.startswith("noregret.") else []
         job = {
-            "key": key.to_json(), "folder": str(self.store.folder.absolute()), "checkpoint_seconds": self.checkpoint_seconds,
-            "loggers": self.loggers, "imports": list(dict.fromkeys(needed)),
-        }  # fmt: skip
+            "key": key.to_json(),
+            "folder": str(self.store.folder.absolute()),
+            "checkpoint_seconds": self.checkpoint_seconds,
+            "loggers": self.loggers,
+            "imports": list(dict.fromkeys(needed)),
+        }
         send(key, self.store.folder / INPUTS)
         return json.dumps(job)
 
@@ -84,7 +86,7 @@ def play(job: str, stop: Event | None = None, progress: Callable[[str, int], Non
     Returns:
         The ending as a text, for :func:`ending`. An error of the disk has the status "disk".
     """
-    entries: dict[str, Any] = json.loads(job)
+    entries = json.loads(job)
     plugins.load_homes(entries["imports"])
     pin_one_thread()
     key = RunKey.from_json(entries["key"])
@@ -100,7 +102,7 @@ def play(job: str, stop: Event | None = None, progress: Callable[[str, int], Non
 
 def ending(text: str) -> Ending:
     """The ending in a worker's answer; an error of the disk is raised again."""
-    found = Ending(**json.loads(text))
-    if found.status == "disk":
-        raise FileError(found.error)
-    return found
+    said = Ending(**json.loads(text))
+    if said.status == "disk":
+        raise FileError(said.error)
+    return said

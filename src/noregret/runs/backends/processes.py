@@ -31,8 +31,8 @@ from noregret.store import RunKey
 
 #: So many workers may die over a run.
 DEATHS = 5
-#: Seconds that workers get to leave their checkpoints.
-PATIENCE = 60.0
+#: Seconds that workers get to leave their checkpoints; and those that they get after a second Ctrl-C, which ends at once.
+PATIENCE, IMPATIENCE = 60.0, 1.0
 #: Seconds between two words of progress.
 PROGRESS_SECONDS = 0.5
 #: What an answer begins with: ASCII's record separator, as in JSON text sequences (RFC 7464).
@@ -103,7 +103,7 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
     todo, deaths = deque(keys), dict.fromkeys((key.id for key in keys), 0)
     heard: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
     workers: set[Worker] = set()
-    born = 0
+    born, patience = 0, PATIENCE
 
     def occupy(worker: Worker) -> None:
         worker.key = None
@@ -152,13 +152,16 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
                 todo.appendleft(key)  # somebody stopped that worker alone
             else:
                 yield ending
+    except KeyboardInterrupt:
+        patience = IMPATIENCE
+        raise
     finally:
         context.stop.set() if workers else None
         for worker in workers:
             worker.dismiss()
         for worker in workers:
             try:
-                worker.process.wait(PATIENCE)
+                worker.process.wait(patience)
             except subprocess.TimeoutExpired:
                 worker.process.kill()
                 worker.process.wait()
@@ -180,6 +183,8 @@ def serve(descriptor: int) -> None:
             jobs.put(line)
         stop.set()
         jobs.put(None)
+        time.sleep(2.0 * PATIENCE)
+        os._exit(1)  # a plan that never returns, of a parent that is gone
 
     threading.Thread(target=listen, daemon=True).start()
     said, about = 0.0, ""

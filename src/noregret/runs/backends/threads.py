@@ -1,6 +1,7 @@
 """Runs side by side in threads: nothing is pickled, and kernels run without the GIL.
 
-A finished run is put on the disk by other threads than those that play, so that no core waits for the disk.
+A finished run is put on the disk by other threads than those that play, so that no core waits for the disk. The threads that
+play end with the process, so that a second Ctrl-C ends a learner whose plan never returns.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from noregret._system.blas import one_thread
+from noregret._system.crew import Crew
 from noregret.runs.backends.job import Context
 from noregret.runs.execute import Ending, execute
 from noregret.store import RunKey
@@ -34,19 +36,19 @@ def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> 
     playing: set[Future[tuple[Ending, Future[None] | None]]] = set()
     writing: dict[Future[None], Ending] = {}
 
-    def one(key: RunKey) -> tuple[Ending, Future[None] | None]:
+    def played(key: RunKey) -> tuple[Ending, Future[None] | None]:
         written: list[Future[None]] = []
         later = replace(context, write=lambda finish: written.append(writers.submit(finish)))
         ending = execute(key, context.store, later)
         return ending, written[0] if written else None
 
-    with one_thread(), ThreadPoolExecutor(WRITERS) as writers, ThreadPoolExecutor(context.workers) as players:
+    with one_thread(), ThreadPoolExecutor(WRITERS) as writers, Crew(context.workers) as players:
         try:
             while True:
                 while not context.stop.is_set() and len(playing) < context.workers + 1 and len(writing) < WAITING:
                     if (key := next(todo, None)) is None:
                         break
-                    playing.add(players.submit(one, key))
+                    playing.add(players.submit(played, key))
                 if not playing and not writing:
                     break
                 both: list[Future[Any]] = [*playing, *writing]

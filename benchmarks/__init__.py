@@ -1,0 +1,1 @@
+"""The project's own measurements and searches; no part of the package that is installed."""

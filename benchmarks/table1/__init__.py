@@ -1,0 +1,126 @@
+"""Table 1 of the paper, measured: every system that the paper names, printed with tuned numbers and in its practical form.
+
+The runs go through the store; the numbers are kept as data (``rows.csv``), and the table is made from the data alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchmarks.table1.settings import EPISODES, FORMS, POINTS, PROBLEM, ROWS, SEED, TRIALS, Row
+from noregret import learners, metrics
+from noregret._system.checks import each_once, integer
+from noregret.errors import InputError, NoRegretError
+from noregret.experiments.compare.page import late_loss
+from noregret.results import SUMS, RunResult
+from noregret.runs import Ask, How, play
+from noregret.runs.choose import given_safest
+from noregret.store import RunKey
+from noregret.sweeps.estimate import seconds_an_episode
+
+#: Seconds of a pilot, by the clock of the processor.
+PILOT = 1.0
+
+
+def rows(names: Sequence[str] | None = None) -> list[Row]:
+    """The rows whose learners are there, or those of some learners.
+
+    Raises:
+        InputError: no learner is given, one is given twice, or the table has no row for one.
+    """
+    if names is not None:
+        each_once("learners", names)
+    there = [row for row in ROWS if row.learner in learners.names()]
+    for name in names or ():
+        if name not in {row.learner for row in there}:
+            raise InputError(f"learner {name!r} has no row; expected {', '.join(row.learner for row in there)}")
+    return [row for row in there if names is None or row.learner in names]
+
+
+def forms(names: Sequence[str] | None = None) -> list[tuple[Row, str]]:
+    """Each row of some learners, or of all, in each form that its learner has."""
+    return [(row, form) for row in rows(names) for form in FORMS if form in learners.get(row.learner).presets]
+
+
+def asked(row: Row, form: str, episodes: int = EPISODES, trials: int = 1) -> Ask:
+    """The runs of a row: nothing is given but a safe policy, to those that need one.
+
+    Args:
+        row: the algorithm.
+        form: the preset.
+        episodes: K.
+        trials: how many.
+    """
+    return Ask(
+        PROBLEM, row.learner, episodes, trials, SEED, max(1, episodes // POINTS), preset=form, params=given_safest(row.learner)
+    )
+
+
+def pilot(key: RunKey) -> float:
+    """Microseconds of an episode on one core, compilation aside, by the clock of the processor: others at work do not count."""
+    return 1e6 * seconds_an_episode(key, PILOT)
+
+
+def measure(
+    names: Sequence[str] | None,
+    how: How,
+    *,
+    episodes: int = EPISODES,
+    trials: int = TRIALS,
+    tell: Callable[[dict[str, Any]], None] = lambda row: None,
+) -> list[dict[str, Any]]:
+    """Play the rows of the table and sum them up.
+
+    Args:
+        names: learners; all rows by default.
+        how: where runs are played and kept.
+        episodes: K.
+        trials: how many.
+        tell: a function that is called with each row that is measured.
+
+    Returns:
+        A row for each form, as :mod:`benchmarks.table1.page` writes them. Forms that a signal stopped are left out.
+
+    Raises:
+        InputError: a learner has no row, or a number of episodes or trials cannot be.
+        NoRegretError: a run failed; its reason is said.
+    """
+    integer("trials", trials, 1)
+    found: list[dict[str, Any]] = []
+    for row, form in forms(names):
+        keys = asked(row, form, episodes, trials).keys()
+        micro = pilot(keys[0])
+        sitting = play(keys, how)
+        for reason, _ in sitting.summary.reasons():
+            raise NoRegretError(f"{row.learner}, preset {form}: {' '.join(reason.split())}")
+        if not sitting.finished(keys):
+            return found
+        found.append(summed(row, form, sitting.result(keys), micro))
+        tell(found[-1])
+    return found
+
+
+def summed(row: Row, form: str, result: RunResult, micro: float) -> dict[str, Any]:
+    """The numbers of a row.
+
+    Args:
+        row: the algorithm.
+        form: the preset.
+        result: its trials.
+        micro: microseconds of an episode.
+    """
+    made: dict[str, Any] = {"learner": row.learner, "preset": form, "episodes": int(result.episodes[-1])}
+    made["trials"], made["microseconds"] = result.trials, micro
+    for which in SUMS:
+        made |= _interval(which, result.last(which))
+    made |= _interval("late_loss", late_loss(result))
+    for which in ("hard_regret", "hard_violation"):
+        line = metrics.growth(result.episodes, getattr(result, which).mean(axis=0))
+        made |= {f"{which}_slope": None if line is None else float(line.slope)}
+        made |= {f"{which}_since": None if line is None else float(line.since)}
+    return made | {"draws": result.simulator_draws, "stuck": result.stuck}
+
+
+def _interval(name: str, one: metrics.Interval) -> dict[str, float]:
+    return {name: float(one.mean), f"{name}_low": float(one.low), f"{name}_high": float(one.high)}

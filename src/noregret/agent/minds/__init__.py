@@ -1,0 +1,1 @@
+"""What may learn for an agent: the protocol of a mind, Algorithm 1 on features, and soft cells."""

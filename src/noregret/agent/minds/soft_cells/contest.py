@@ -1,0 +1,63 @@
+"""New plans against the best plan so far, by what was observed: a plan that is clearly worse is given up.
+
+A model made from more data need not give a better plan. So the totals of the last episodes of each plan are kept, and the best
+plan, the *champion*, is kept whole. A new plan that plays clearly worse loses, and the champion plays until the next model.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from noregret.agent.minds.soft_cells.dual import Aim
+from noregret.agent.minds.soft_cells.types import Array
+
+#: Episodes of a plan that are remembered, the fewest that speak against it, and the fewest that make it champion.
+KEPT, _FEWEST, _PROVEN = 40, 3, 8
+#: Clearly worse: by this share of the range of returns (of the scale of a limit), and by this many standard errors.
+_SHARE, _SHARE_OF_LIMIT, _ERRORS = 0.1, 0.25, 2.5
+#: How many ranges of returns it is worth to miss a bound by its whole scale.
+_PENALTY = 2.0
+
+
+class PlanContest(NamedTuple):
+    """What plans are compared by.
+
+    Args:
+        apart: the range of all returns seen.
+        aim: bounds of the other signals.
+    """
+
+    apart: float
+    aim: Aim
+
+    def missed(self, tally: Array) -> Array:
+        """(m,) how far the mean totals of a tally (n,1+m) lie below their bounds, in scales; negative where they are met."""
+        return np.asarray((self.aim.bounds - tally[:, 1:].mean(axis=0)) / self.aim.scale, dtype=np.float64)
+
+    def score(self, tally: Array) -> float:
+        """One number: the mean return, less what is missed."""
+        return float(tally[:, 0].mean() / self.apart - _PENALTY * np.maximum(self.missed(tally) - 0.02, 0.0).sum())
+
+    def lost(self, now: Array, best: Array) -> bool:
+        """Whether a plan with the tally ``now`` is clearly worse than the champion with the tally ``best``."""
+        if self.apart <= 0.0 or len(now) < _FEWEST or len(best) < _FEWEST:
+            return False
+        error = np.maximum(best.std(axis=0), now.std(axis=0)) * math.sqrt(1.0 / len(now) + 1.0 / len(best))
+        below = best.mean(axis=0) - now.mean(axis=0)
+        poorer = below[0] > max(_SHARE * self.apart, _ERRORS * error[0]) and not (self.missed(best) > _SHARE_OF_LIMIT).any()
+        dearer = (self.missed(now) > 0.0) & (below[1:] > np.maximum(_SHARE_OF_LIMIT * self.aim.scale, _ERRORS * error[1:]))
+        return bool(self.score(now) < self.score(best) and (poorer or dearer.any()))
+
+    def won(self, now: Array, best: Array | None) -> bool:
+        """Whether a plan becomes the champion."""
+        if best is None:
+            return len(now) >= _FEWEST
+        return len(now) >= _PROVEN and (self.apart <= 0.0 or self.score(now) >= self.score(best))
+
+
+def count(tally: Array, totals: Array) -> Array:
+    """The tally with one more episode."""
+    return np.concatenate([tally, totals[None]])[-KEPT:]

@@ -1,0 +1,365 @@
+"""The mind named soft-cells: when it plans anew, what it remembers, and what it says of itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noregret._system.checks import integer
+from noregret.agent.minds.protocol import PlayedEpisode, Policy
+from noregret.agent.minds.soft_cells.checks import checked, checked_plan
+from noregret.agent.minds.soft_cells.contest import PlanContest, count
+from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS, CountModel, Counts
+from noregret.agent.minds.soft_cells.dual import Aim, PriceSearch
+from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS
+from noregret.agent.minds.soft_cells.growth import grown
+from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record, Units
+from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
+from noregret.agent.minds.soft_cells.planner import Outlook, Planned, Planner
+from noregret.agent.minds.soft_cells.trials import ConstantTrials
+from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
+from noregret.agent.minds.soft_cells.vectors import Draw, VectorModel
+from noregret.errors import InputError, shown, unknown_name
+from noregret.problems.worlds import WorldSpec
+
+if TYPE_CHECKING:
+    from noregret.agent.adequacy import Adequacy
+
+_OPTIONS: dict[str, float | None] = {"states": None, "transitions": 100_000, "margin": 0.02}
+#: States that a model tells apart, at most, unless told otherwise: of vectors, of numbers.
+_STATES = (3000, 20_000)
+#: A model is made anew when the number of episodes has grown by this factor, and after this many episodes at the latest; each
+#: for vectors, then for numbers.
+_GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
+#: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
+_LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
+
+
+@dataclass
+class Champion:
+    """The best plan so far, with its last totals and its prices."""
+
+    planner: Planner
+    tally: Array
+    prices: Arrays
+
+
+class SoftCells:
+    """Optimistic planning on a model found from data, with a price for each constraint: a :class:`.minds.Mind`.
+
+    The model shares all it learns between steps. For vectors it predicts the next state by regression and spreads it over
+    prototypes, merged states that were seen; for numbers it counts. What is unknown is worth the best stretch ever seen.
+
+    Args:
+        spec: sizes and limits of the world.
+        seed: the same seed and the same episodes give the same plans, bit for bit.
+        options: ``states``, the most states that the model tells apart; ``transitions``, how many are kept (vectors);
+            ``margin``, the share of a limit that is kept free.
+
+    Raises:
+        InputError: an option is unknown or no number in its range.
+    """
+
+    name = "soft-cells"
+    about = (
+        "soft-cells learns a model of the environment; it is inspired by the paper's soft-max and price and has no guarantee "
+        "(Algorithm 1: learner='primal-dual-lsvi' with features=)"
+    )
+    bounded_until = None
+
+    def __init__(self, spec: WorldSpec, seed: int, **options: object) -> None:
+        for name in options:
+            if name not in _OPTIONS:
+                raise unknown_name("option of soft-cells", name, _OPTIONS)
+        chosen: dict[str, object] = {**_OPTIONS, **options}
+        most = min(_STATES[0], max(500, 30_000 // spec.n_actions)) if spec.dimension else min(_STATES[1], spec.n_states)
+        self.states = most if chosen["states"] is None else integer("states", chosen["states"], 2)
+        self.transitions = integer("transitions", chosen["transitions"], 1)
+        margin = chosen["margin"]
+        if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0.0 <= margin < 1.0:
+            raise InputError(f"margin is {shown(margin)}; expected a number from 0 to below 1")
+        self.spec, self.seed = spec, integer("seed", seed, 0)
+        self.record = Record(spec)
+        self.memory = EpisodeMemory(spec, self.transitions) if spec.dimension else Counts(spec, self.states)
+        self.draw = Draw.of(self.seed, spec.dimension) if spec.dimension else None
+        self.costs = PriceSearch(spec.n_constraints, float(margin))
+        self.planner: Planner | None = None
+        self.episodes = self.built = self.settled = self.alarms = self.plans = 0
+        self.next = 1  # the number of episodes at which the model is made anew
+        self.tally = np.zeros((0, 1 + spec.n_constraints))  # totals of the last episodes of the plan in use
+        self.champion: Champion | None = None
+        self.trials = ConstantTrials(spec.n_actions, 1 + spec.n_constraints)
+        self.resort = -1  # the constant action that plays until the next model, as the plan was clearly worse; -1 for none
+
+    # -- playing
+
+    def ready(self) -> None:
+        """Make a new model or new prices if it is time."""
+        if not self.episodes:
+            return
+        fresh = self.episodes >= self.next or self.planner is None
+        if fresh:
+            self._build()
+        planner = self.planner
+        assert planner is not None
+        aim = self._aim(planner)
+        if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + max(1, self.episodes // 20)):
+            return
+        self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
+        self.settled = self.episodes
+        self.plans += 1
+
+    def chances(self, step: int, observation: Observation, mask: Flags | None = None) -> Array:
+        """The probabilities (A,) of the actions; all the same before anything was learned.
+
+        Args:
+            step: h, from 0.
+            observation: as the mind sees it.
+            mask: (A,) which actions can be taken; None for all.
+        """
+        could = np.ones(self.spec.n_actions, dtype=np.bool_) if mask is None else np.asarray(mask, dtype=np.bool_)
+        if (action := self.constant) >= 0 and could[action]:
+            return np.asarray(np.eye(self.spec.n_actions)[action], dtype=np.float64)
+        if self.planner is None:
+            return np.asarray(could / could.sum(), dtype=np.float64)
+        return self.planner.policy.chances(step, observation, could)
+
+    def table(self, most: int) -> None:
+        """None: before anything was learned there is no table."""
+
+    def plan(self) -> Arrays:
+        """The plan in use, with its values; nothing before anything was learned."""
+        if self.planner is None:
+            return {}
+        values = self.planner.values
+        return self.planner.arrays() | {"V": values.V.copy(), "coef": values.coef.copy(), "constant": np.array(self.constant)}
+
+    def policy(self, plan: Arrays) -> Policy:
+        """The policy of a plan, all of which is checked first; an empty plan gives all actions the same chance."""
+        if not plan:
+            return SoftCells(self.spec, self.seed)
+        plan = checked_plan(plan, self.spec, 0 if self.draw is None else len(self.draw.smooth.phases))
+        model = self._model(plan)
+        wish = Wish(plan["prices"], float(plan["sharpness"]), plan["unknown"], model.units.end)
+        return Planned(model, wish, PlanValues(plan["V"], plan["coef"]), int(plan["constant"]))
+
+    # -- learning
+
+    def limit(self, limits: Array, forget: bool) -> None:
+        """Hold totals to other limits (m,); the next plan is made for them. ``forget`` the debt of earlier episodes."""
+        self.spec = self.record.spec = self.memory.spec = replace(self.spec, limits=limits)
+        self.record.bounds = self.record.signs[1:] * self.spec.limits
+        self.settled = 0
+        if forget:
+            self.costs.debt = np.zeros_like(self.costs.debt)
+
+    def learn(self, played: PlayedEpisode, counts: bool = True) -> None:
+        """Remember an episode, and compare what it brought with what was expected, unless somebody else played it."""
+        signals, constant = self.record.signals(played), self.constant
+        self.record.add(signals, played.terminated)
+        self.memory.add(played, signals)
+        self.episodes += 1
+        if self.planner is None or not counts:
+            return
+        totals = signals.sum(axis=0)
+        if constant >= 0:
+            if (np.asarray(played.actions) == constant).all():  # else a mask forbade it, or another plan played
+                self.trials.add(constant, totals)
+            return
+        self.costs.observe(totals[1:], self._aim(self.planner))
+        self.tally = count(self.tally, totals)
+        self._compare(self._contest(self.planner))
+
+    @property
+    def constant(self) -> int:
+        """The action that plays an episode alone which begins now, on trial or as the last resort; -1 where the plan plays."""
+        if self.planner is None or self.resort >= 0:
+            return self.resort
+        return self.trials.due(self.episodes, self._contest(self.planner))
+
+    def _contest(self, planner: Planner) -> PlanContest:
+        return PlanContest(float(self.record.returns[1] - self.record.returns[0]), self._aim(planner))
+
+    def _compare(self, contest: PlanContest) -> None:
+        """Compare the plan in use with the champion: keep it, crown it, or give it up."""
+        best = self.champion
+        if best is not None and best.planner is self.planner:
+            best.tally = self.tally
+        elif best is None or contest.won(self.tally, best.tally):
+            assert self.planner is not None
+            if best is not None or contest.won(self.tally, None):
+                self.champion = Champion(self.planner, self.tally, self.costs.arrays())
+        elif contest.lost(self.tally, best.tally):
+            self.planner, self.tally = best.planner, best.tally
+            self.costs.restore(best.prices | {"debt": self.costs.debt})
+            self.alarms += 1
+        simple = self.trials.best(contest)
+        known = [self.tally] if self.champion is None else [self.tally, self.champion.tally]
+        if simple is not None and all(contest.lost(tally, simple[1]) for tally in known):
+            self.resort = simple[0]
+
+    def _build(self) -> None:
+        """A new model from all that is remembered."""
+        if self.champion is not None and self.champion.planner is self.planner:
+            self.champion.prices = self.costs.arrays()
+        units = self.record.units()
+        outlook = Outlook.of(self.record, units)
+        model: VectorModel | CountModel
+        if isinstance(self.memory, Counts):
+            model = self.memory.model(units)
+        else:
+            assert self.draw is not None
+            seen = self.memory.transitions()
+            sides = (
+                self.planner.model.sides if self.planner is not None and isinstance(self.planner.model, VectorModel) else None
+            )
+            random = np.random.default_rng([self.seed, 0xCE12, self.episodes])
+            score = self._score(units, outlook, (seen.signals, seen.first, seen.lengths, seen.ended))
+            model = VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
+        self.planner = Planner(model, outlook, self.spec.horizon)
+        self.built, self.tally, self.resort = self.episodes, self.tally[:0], -1
+        kind = 0 if self.spec.dimension else 1
+        self.next = max(self.built + 1, min(math.ceil(_GROWTH[kind] * self.built), self.built + _PATIENCE[kind]))
+
+    def _score(self, units: Units, outlook: Outlook, seen: tuple[Array, Integers, Integers, Flags]) -> Array:
+        """How good each kept episode was: its mapped reward and, at today's prices, its utilities."""
+        signals, first, lengths, ended = seen
+        prices = np.concatenate([[1.0], self.costs.Y / outlook.zoom])
+        after = (self.spec.horizon - lengths) * ended[first + lengths - 1]
+        return np.asarray(np.add.reduceat(units.of(signals) @ prices, first) + after * (units.end @ prices), dtype=np.float64)
+
+    def _aim(self, planner: Planner) -> Aim:
+        """What prices are searched for. At the largest price a fifth of a bound's scale outweighs the spread of returns."""
+        units, outlook = planner.model.units, planner.outlook
+        scale, worth = self.record.scale(units), outlook.spread * outlook.zoom
+        least = np.minimum(_LEAST_WORTH * worth / self.record.slack(units), 0.5)
+        most = np.maximum(5.0 * worth * units.width[1:] / scale, _LEAST_MOST)
+        return Aim(self.record.bounds, scale, least, most, self.spec.horizon * (units.low + units.width)[1:])
+
+    # -- telling
+
+    @property
+    def dual(self) -> Array:
+        """(m,) what one unit of each constraint's total is worth, in raw reward."""
+        if self.planner is None:
+            return np.zeros(self.spec.n_constraints)
+        width = self.planner.model.units.width
+        return np.asarray(self.costs.Y / self.planner.outlook.zoom * width[0] / width[1:], dtype=np.float64)
+
+    @property
+    def estimate(self) -> Array:
+        """(m,) the raw totals that the plan in use is expected to bring; nan before the first plan."""
+        return np.asarray(self.record.signs[1:] * self.costs.estimate, dtype=np.float64)
+
+    def adequacy(self, fresh: Sequence[PlayedEpisode]) -> Adequacy:
+        """Refused: these features were found from data."""
+        raise InputError(f"adequacy is for features that were given; expected none of {self.name}, see summary()")
+
+    @property
+    def replans(self) -> int:
+        """How many plans were made."""
+        return self.plans
+
+    def describe(self) -> list[str]:
+        """All choices, one line each."""
+        spec, planner = self.spec, self.planner
+        if planner is None:
+            return ["soft-cells: nothing learned yet; all actions have the same chance"]
+        low, high, signs = self.record.low, self.record.high, self.record.signs
+        names = ("reward", *spec.names)
+        was_given = (spec.reward_range is not None, *((spec.value_ranges is not None,) * spec.n_constraints))
+        ranges = [sorted((signs[j] * low[j], signs[j] * high[j])) for j in range(len(low))]
+        lines = [
+            f"range of {name}: [{a:.4g}, {b:.4g}], {'given' if told else 'found from data'}, with 0 in it"
+            for name, (a, b), told in zip(names, ranges, was_given, strict=True)
+        ]
+        lines += planner.model.describe()
+        lines.append("after an end: every step that would have followed is worth 0 (absorbing)")
+        for i, name in enumerate(spec.names):
+            sign = self.record.signs[1 + i]
+            lines.append(
+                f"{name}: {'at most' if spec.costs else 'at least'} {spec.limits[i]:.4g}; price {self.dual[i]:.4g} in reward, "
+                f"estimate {sign * self.costs.estimate[i]:.4g}, observed - estimate {sign * self.costs.gap[i]:+.3g}, "
+                f"debt {self.costs.debt[i]:.3g}"
+            )
+        if self.resort >= 0:
+            lines.append(f"constant: action {self.resort} plays until the next model, as the plan was clearly worse")
+        lines.append(
+            f"plans: {self.plans} after {self.episodes} episodes, {self.alarms} given up for a better one; next at {self.next}"
+        )
+        kept = f", {self.transitions:,} kept transitions" if spec.dimension else ""
+        lines.append(f"budget: {self.states:,} states{kept}; at most {self.memory_bound() / 2**20:.0f} MB for ever")
+        return lines
+
+    def memory_bound(self) -> int:
+        """Bytes that this mind will need at most: two plans, all that is remembered, and the work of making a model."""
+        spec, N = self.spec, self.states + 1
+        A, J, H = spec.n_actions, 1 + spec.n_constraints, spec.horizon
+        values = 4 * (H + 1) * J * N + 100 * 8 * J
+        if not spec.dimension:
+            return 4 * N * A * (8 * (J + 3) + 2) + 400 * MOST_TRANSITIONS + 2 * values + 400 * N
+        D, n = min(spec.dimension, MOST_DIMENSIONS), self.transitions + H
+        p, P = D + D * (D + 1) // 2 + 60, 1 + D + 200
+        kept = n * (8 * (spec.dimension + J + 2) + A)
+        working = n * (8 * (4 * spec.dimension + 8 * D + 6 * J + 24) + A)
+        model = N * A * (8 * (D + J) * 3 + 4 * p + 8 * 5 * (2 * D + 2)) + 16 * N * (P + p)
+        return kept + working + 3 * model + 2 * values + 100 * 3000 * P
+
+    # -- keeping
+
+    def arrays(self) -> Arrays:
+        """All that was learned, by name."""
+        counters = [self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.resort + 1]
+        out: Arrays = {"counters": np.array(counters, dtype=np.int64), "tally": self.tally.copy()}
+        groups = {"record": self.record.arrays(), "memory": self.memory.arrays(), "dual": self.costs.arrays()}
+        groups["trials"] = self.trials.arrays()
+        if self.planner is not None:
+            groups["plan"] = self.planner.arrays()
+        best = self.champion
+        if best is not None:
+            same = best.planner is self.planner
+            groups["best"] = best.prices | {"tally": best.tally} | ({} if same else best.planner.arrays())
+        return out | {f"{group}/{name}": value for group, named in groups.items() for name, value in named.items()}
+
+    def grown(self, defaults: Sequence[float], more: int) -> Arrays:
+        """The arrays of a mind that knows the same, with new numbers in observations and more actions."""
+        return grown(self.arrays(), self.memory.budget + 1 if isinstance(self.memory, Counts) else 0, defaults, more)
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over what :meth:`arrays` gave, all of which is checked first; the plan in use is made again, bit for bit."""
+        arrays = checked(arrays, self.spec, self.states)
+        groups: dict[str, Arrays] = {"record": {}, "memory": {}, "dual": {}, "trials": {}, "plan": {}, "best": {}}
+        try:
+            for name, value in arrays.items():
+                if "/" in name:
+                    group, _, rest = name.partition("/")
+                    groups[group][rest] = value
+            self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, resort = arrays["counters"].tolist()
+            self.tally, self.resort = arrays["tally"].copy(), resort - 1
+            self.trials.restore(groups["trials"])
+            self.record.restore(groups["record"])
+            self.memory.restore(groups["memory"])
+            self.costs.restore(groups["dual"])
+            self.planner = self._restored(groups["plan"]) if groups["plan"] else None
+            self.champion, best = None, groups["best"]
+            if best:
+                planner = self._restored(best) if "prices" in best else self.planner
+                assert planner is not None
+                self.champion = Champion(planner, best["tally"].copy(), {name: best[name] for name in self.costs.arrays()})
+        except (KeyError, ValueError, IndexError, TypeError) as error:
+            raise InputError(
+                f"arrays are not those of soft-cells in such a world ({error!r}); expected what arrays() gave"
+            ) from error
+
+    def _restored(self, plan: Arrays) -> Planner:
+        """A plan, made again from its arrays."""
+        return Planner.again(self._model(plan), plan, self.spec.horizon)
+
+    def _model(self, plan: Arrays) -> VectorModel | CountModel:
+        units = Units(plan["low"], plan["width"])
+        parts = {name.removeprefix("model."): value for name, value in plan.items() if name.startswith("model.")}
+        return CountModel(units, parts) if self.draw is None else VectorModel(self.draw, units, parts)

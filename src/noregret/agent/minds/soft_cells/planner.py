@@ -1,0 +1,156 @@
+"""A plan on a finite model: one backward pass for given prices, and the chances of actions it leads to."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from noregret.agent.minds.soft_cells.counts import CountModel
+from noregret.agent.minds.soft_cells.history import Record, Units
+from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values, backward, soft_max
+from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Observation
+from noregret.agent.minds.soft_cells.vectors import VectorModel
+
+#: Sharpness of the soft-max after the first episode; it grows with the square root of the number of episodes.
+_SHARPNESS = 3.0
+#: What an unknown step is hoped to earn while all episodes returned the same, and else at most.
+_HOPE, _FLOOR = 0.5, 0.05
+#: Where episodes differ by less than this share of H, rewards count for more, up to a most.
+_TYPICAL, MOST_ZOOM = 0.2, 100.0
+
+
+class Outlook(NamedTuple):
+    """What a plan takes from all episodes seen, whatever the model says."""
+
+    zoom: float  # τ = max(1, 0.2 H/spread): what prices and the soft-max are multiplied with where returns lie close together
+    spread: float  # of returns, in mapped reward
+    unknown: Array  # (J,H) U_h
+    zooms: Array  # (m,) ζ_i, the same for each constraint: by its scale instead of the spread
+
+    @classmethod
+    def of(cls, record: Record, units: Units) -> Outlook:
+        """What all episodes say.
+
+        U_h = min(n, G(n) + floor·n) for the n = H-h-1 steps that follow, G(n) the best ever seen over n steps in a row. Of a
+        limit that every episode broke, U_h = n: what is unknown may be the way to meet it. Of other limits nothing is hoped.
+        """
+        H, spread = record.spec.horizon, record.spread(units)
+        zoom, floor = 1.0, _HOPE
+        if spread > 1e-6 * H:
+            zoom = min(max(_TYPICAL * H / spread, 1.0), MOST_ZOOM)
+            floor = min(_FLOOR, 0.5 * spread / H)
+        left = H - 1.0 - np.arange(H)
+        zooms = np.clip(_TYPICAL * H * units.width[1:] / record.scale(units), 1.0, MOST_ZOOM)
+        unknown = np.vstack([np.minimum(record.best_ahead(units) + floor * left, left), ~record.met[:, None] * left])
+        return cls(zoom, spread, unknown, zooms)
+
+
+class Planned(NamedTuple):
+    """What a plan does: a model, what was planned for, and the values that were found."""
+
+    model: VectorModel | CountModel
+    wish: Wish
+    values: PlanValues
+    constant: int = -1  # an action that is played throughout, where it can be taken; -1 for none
+
+    def chances(self, step: int, observation: Observation, mask: Flags | None = None) -> Array:
+        """The probabilities (A,) of actions. Where nothing is known, all actions that the mask allows have the same.
+
+        Args:
+            step: h, from 0.
+            observation: as the mind sees it.
+            mask: (A,) which actions can be taken; None for all.
+        """
+        could = np.ones(self.model.parts["visits"].shape[1], dtype=np.bool_) if mask is None else mask
+        if self.constant >= 0 and could[self.constant]:
+            return np.asarray(np.eye(len(could))[self.constant], dtype=np.float64)
+        Q = self.model.values(observation, step, self.wish, self.values)
+        if Q is None:
+            return np.asarray(could / could.sum(), dtype=np.float64)
+        out: Array = np.zeros((1, len(could)))
+        soft_max(Q, could[None], self.wish, out)
+        return out.ravel()
+
+    def table(self, most: int) -> tuple[dict[int, int], Array] | None:
+        """The row of each numbered observation that was seen, and the probabilities (H,rows,A) of actions there.
+
+        Args:
+            most: entries; None is given where there would be more, and where observations are vectors.
+        """
+        model, H = self.model, len(self.values.coef)
+        if isinstance(model, VectorModel) or H * model.rows().signal[..., 0].size > most:
+            return None
+        rows = model.rows()
+        N, A, J = rows.signal.shape
+        out, every = np.zeros((H, N, A)), np.ones((N, A), dtype=np.bool_)
+        for h in range(H):
+            Q = np.zeros((J, N * A), np.float32)
+            action_values(rows, self.wish, self.values.V[h + 1], H - h, Q, (0, N))
+            soft_max(Q, every, self.wish, out[h])
+        if self.constant >= 0:
+            out[...] = np.eye(A)[self.constant]
+        return model.place, out
+
+
+class Planner:
+    """Values of the plan in use.
+
+    Args:
+        model: the finite model.
+        outlook: what is hoped for.
+        horizon: H.
+    """
+
+    def __init__(self, model: VectorModel | CountModel, outlook: Outlook, horizon: int) -> None:
+        self.model, self.outlook, self.H = model, outlook, horizon
+        self.rows = model.rows()
+        J, p = self.rows.signal.shape[2], self.rows.projector.shape[1]
+        self.values = PlanValues(np.zeros((horizon + 1, J, model.n), np.float32), np.zeros((horizon, J, p), np.float32))
+        self.wish = self._wish(np.zeros(J - 1), 0)
+
+    def _wish(self, Y: Array, episodes: int) -> Wish:
+        zoom = self.outlook.zoom
+        sharpness = _SHARPNESS * math.sqrt(episodes + 1.0) * zoom / (1.0 + float((Y / self.outlook.zooms).sum()))
+        return Wish(np.concatenate([[1.0], Y / zoom]), sharpness, self.outlook.unknown, self.model.units.end)
+
+    def evaluate(self, Y: Array, episodes: int) -> Array:
+        """Plan for prices Y (m,) after so many episodes; returns the raw totals (m,) that the model expects."""
+        self.wish = self._wish(Y, episodes)
+        backward(self.rows, self.wish, self.values)
+        units = self.model.units
+        return np.asarray(self.values.V[0, 1:] @ self.model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
+
+    def arrays(self) -> Arrays:
+        """What the plan was made of, by name."""
+        units, outlook = self.model.units, self.outlook
+        return {f"model.{name}": value for name, value in self.model.parts.items()} | {
+            "prices": self.wish.prices,
+            "sharpness": np.array(self.wish.sharpness),
+            "unknown": outlook.unknown,
+            "outlook": np.array([outlook.zoom, outlook.spread]),
+            "zooms": outlook.zooms,
+            "low": units.low,
+            "width": units.width,
+        }
+
+    @classmethod
+    def again(cls, model: VectorModel | CountModel, plan: Arrays, horizon: int) -> Planner:
+        """The plan whose :meth:`arrays` are given, with its model made again.
+
+        Args:
+            model: the one that the plan was made with.
+            plan: the arrays.
+            horizon: H.
+        """
+        zoom, spread = plan["outlook"].tolist()
+        self = cls(model, Outlook(zoom, spread, plan["unknown"], plan["zooms"]), horizon)
+        self.wish = self.wish._replace(prices=plan["prices"], sharpness=float(plan["sharpness"]))
+        backward(self.rows, self.wish, self.values)
+        return self
+
+    @property
+    def policy(self) -> Planned:
+        """What the plan does, until :meth:`evaluate` makes another one."""
+        return Planned(self.model, self.wish, self.values)

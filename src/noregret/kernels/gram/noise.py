@@ -1,0 +1,159 @@
+r"""The bonus for what a step pays: how far the mean paid may be off where a pair does not pay the same each time.
+
+A bonus B that looks at next values is 0 where these agree, and then nothing covers the noise of rewards and utilities. With it,
+
+    bonus = √( B² + (c_j D_j)² ),   D_j = σ_j ‖φ‖ √(2L) + ρ_j R_j ‖φ‖² L,   L = log( N(x) ‖φ(x,a)‖² ),   N(x) = Σ_a ‖φ(x,a)‖⁻².
+
+Here σ_j² is the variance of what the pair pays, R_j the largest distance of a payment from the mean before it, and ρ_j the
+share of pairs that were seen to pay two different numbers, among those tried twice or more. All three come from data, and all
+are exactly 0 while every pair pays what it paid before; then the bonus is B, to the bit. The second term is for what a pair
+that paid the same so far may still pay. Where few pairs vary, as in a maze that pays at its goal alone, ρ is small: a pair
+that never varied there most likely never will. With one-hot features ‖φ‖² is 1/n and L = log(N(x)/n(x,a)), the visits of the
+state over those of the pair: an action that is nearly always played has L ≈ 0, and one that was given up has an L that grows
+with the visits of its state until the action is tried again.
+
+Counts have σ² of each pair. A feature table has the regression ⟨Λ⁻¹Σ_τ φ_τ q_τ, φ⟩ of q_τ = (j_τ − m)(j_τ − m'), with m the
+mean of what the pair paid before τ and m' the mean with it: these add up to the pair's sum of squares, so that one-hot features
+give the variance of each pair. Vectors have one σ for a step, from what the regression of j alone leaves over
+(:func:`~noregret.kernels.gram.stream.left_over`); R is the range of all payments there, and ρ is 1. What is known of the
+formula is in ``docs/practical.md``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from noregret.kernels.compiler.jit import jit
+from noregret.kernels.types import Array, Flags, Index, Pair
+
+
+class Noise(NamedTuple):
+    """What is known of the noise of J objectives at G steps; None, and nothing compiled, where nobody looks at it."""
+
+    tried: Array  # (G,S,A) n(x,a)
+    mean: Array  # (G,S,A,J) of what the pair paid
+    variance: Array  # (G,S,A,J) σ²
+    apart: Array  # (J,) R
+    varied: Flags  # (G,S,A,J) whether the pair paid two different numbers
+    several: Array  # (1+J,) how many pairs were tried twice or more, and how many of them vary in each objective
+    doubt: Array  # (G,S,A,J) D
+    stale: Flags  # (G,) whether D must be made anew everywhere
+    news: Array  # (J,) q of the last payment
+
+
+def no_noise(G: int, S: int, A: int, J: int) -> Noise:
+    """Nothing seen yet.
+
+    Args:
+        G: steps that learn alone.
+        S: states.
+        A: actions.
+        J: objectives that are observed.
+    """
+    shape = (G, S, A, J)
+    return Noise(
+        tried=np.zeros(shape[:3]),
+        mean=np.zeros(shape),
+        variance=np.zeros(shape),
+        apart=np.zeros(J),
+        varied=np.zeros(shape, dtype=np.bool_),
+        several=np.zeros(1 + J),
+        doubt=np.zeros(shape),
+        stale=np.zeros(G, dtype=np.bool_),
+        news=np.zeros(J),
+    )
+
+
+@partial(jit, inline=True)
+def logarithm(visits: float, square: float) -> float:
+    """L = log(N(x)‖φ‖²), at least 0."""
+    return float(np.log(max(visits * square, 1.0)))
+
+
+@partial(jit, inline=True)
+def doubt(variance: float, apart: float, norm: float, L: float) -> float:
+    """D = σ‖φ‖√(2L) + ρR‖φ‖²L, where ``apart`` is ρR."""
+    return float(norm * (np.sqrt(2.0 * L * variance) + apart * norm * L))
+
+
+@partial(jit, inline=True)
+def joined(width: float, extra: float) -> float:
+    """√(B² + (cD)²), with the sign of B."""
+    return float(np.copysign(np.sqrt(width * width + extra * extra), width))
+
+
+@partial(jit, inline=True)
+def with_doubt(width: float, noise: Noise | None, at: tuple[int, Index, int, int], c: float) -> float:
+    """√(B² + (cD)²) with the D that stands at (row of the step, state, action, objective); B where nobody looks at noise."""
+    if noise is not None:
+        return joined(width, c * noise.doubt[at[0], at[1], at[2], at[3]])
+    return width
+
+
+@partial(jit, inline=True)
+def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
+    """Take in what a pair paid, ``observed[i]``; whether any pair was ever seen to pay two different numbers.
+
+    The mean moves by (j − m)/n, so that it stays as it is, to the bit, while the pair pays the same.
+    """
+    s, a = pair
+    noise.tried[g, s, a] += 1.0
+    varies, news_of_all = False, noise.tried[g, s, a] == 2.0  # ρ and R are in the D of every pair
+    if news_of_all:
+        noise.several[0] += 1.0
+    for j in range(len(noise.apart)):
+        value, mean, news = observed[i, j], noise.mean[g, s, a, j], 0.0
+        if noise.tried[g, s, a] == 1.0:
+            noise.mean[g, s, a, j] = value
+        elif value != mean:
+            off = value - mean
+            noise.mean[g, s, a, j] = mean + off / noise.tried[g, s, a]
+            news = off * (value - noise.mean[g, s, a, j])
+            if abs(off) > noise.apart[j]:
+                noise.apart[j] = abs(off)
+                news_of_all = True
+            if not noise.varied[g, s, a, j]:
+                noise.varied[g, s, a, j] = True
+                noise.several[1 + j] += 1.0
+                news_of_all = True
+        noise.news[j] = news
+        varies = varies or noise.apart[j] > 0.0
+    if varies and news_of_all:
+        for each in range(len(noise.stale)):
+            noise.stale[each] = True
+    return varies
+
+
+@partial(jit, inline=True)
+def varies(noise: Noise | None) -> bool:
+    """Whether any pair was seen to pay two different numbers."""
+    if noise is not None:
+        for j in range(len(noise.apart)):
+            if noise.apart[j] > 0.0:
+                return True
+    return False
+
+
+@partial(jit, inline=True)
+def renew(noise: Noise, g: int, s: Index, squares: Array, norms: Array, at: tuple[int, int]) -> None:
+    """Make D of all actions of a state anew.
+
+    Args:
+        noise: changed in place.
+        g: the row of the step.
+        s: the state.
+        squares: ‖φ‖² of all pairs, one after the other.
+        norms: ‖φ‖, likewise.
+        at: where those of the state begin, and how far apart they are.
+    """
+    visits, (begin, apart) = 0.0, at
+    for a in range(noise.doubt.shape[2]):
+        visits += 1.0 / max(squares[begin + a * apart], 1e-300)
+    for a in range(noise.doubt.shape[2]):
+        norm, L = norms[begin + a * apart], logarithm(visits, squares[begin + a * apart])
+        for j in range(len(noise.apart)):
+            apart_j = noise.apart[j] * noise.several[1 + j] / max(noise.several[0], 1.0)
+            noise.doubt[g, s, a, j] = doubt(max(noise.variance[g, s, a, j], 0.0), apart_j, norm, L)

@@ -1,0 +1,1 @@
+"""One formula in one place: the compiled steps that several algorithms share."""

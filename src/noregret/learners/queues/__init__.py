@@ -1,0 +1,1 @@
+"""Learners that keep a virtual queue or a price and plan greedily against it."""

@@ -1,0 +1,1 @@
+"""Learners that need a simulator of the problem; simulated.py is what they share."""

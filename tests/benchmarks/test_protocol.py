@@ -1,0 +1,92 @@
+"""``benchmarks/protocol.toml``: development, tuning and test share no world and no seed, and nothing names a test world."""
+
+from __future__ import annotations
+
+import csv
+import re
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.command import run
+from benchmarks.table1 import settings as table1
+
+import noregret as nr
+from benchmarks import noise, protocol, release
+from noregret.runs.prepare import prepare
+
+ROOT = Path(__file__).parents[2]
+TUNING = [each.problem for rung in protocol.RUNGS for each in rung]
+
+
+def seeds(texts: list[str] | tuple[str, ...]) -> set[int]:
+    return {int(seed) for text in texts for seed in re.findall(r"seed=(\d+)", text)}
+
+
+def test_the_sets_share_no_world_and_no_seed() -> None:
+    runs = {name: set(range(each["run_seeds"][0], each["run_seeds"][1] + 1)) for name, each in protocol.SETS.items()}
+    worlds = {
+        name: set().union(*(range(low, high + 1) for low, high in each["world_seeds"])) for name, each in protocol.SETS.items()
+    }
+    for one, other in combinations(protocol.SETS, 2):
+        assert not runs[one] & runs[other] and not worlds[one] & worlds[other]
+    assert min(worlds["test"]) >= 1000 and protocol.TEST_SEED >= 1000
+    assert seeds(TUNING) <= worlds["tuning"] and seeds(protocol.TEST_WORLDS) <= worlds["test"]
+    assert {seed for rung in protocol.RUNGS for each in rung for seed in each.seeds} <= runs["tuning"]
+    built_in = {(name, frozenset[str]()) for name in nr.problems.names()}
+    tuned, tested = {protocol.world(text) for text in TUNING}, {protocol.world(text) for text in protocol.TEST_WORLDS}
+    assert len(tuned) == len(TUNING) and len(tested) == len(protocol.TEST_WORLDS)
+    assert not tuned & tested and not (tuned | tested) & built_in
+    noiseless = [{part for part in parts if not part.startswith(("noise", "seed"))} for _, parts in (*tuned, *tested)]
+    sizes = [(name, frozenset(parts)) for (name, _), parts in zip((*tuned, *tested), noiseless, strict=True)]
+    assert len({*sizes[: len(tuned)]} & {*sizes[len(tuned) :]}) == 0, "a size that was tuned on is tested on"
+
+
+def test_the_development_worlds_of_other_benchmarks_are_development_worlds() -> None:
+    ranges = protocol.SETS["development"]["world_seeds"]
+    for first in noise.SETS.values():
+        assert any(low <= first and first + noise.WORLDS - 1 <= high for low, high in ranges)
+
+
+def test_at_least_half_of_each_set_is_noisy_and_all_can_be_met() -> None:
+    for texts in (TUNING, protocol.TEST_WORLDS):
+        noisy = sum("noise=" in text or text.startswith(("bandit", "admission")) for text in texts)
+        assert noisy >= len(texts) / 2
+        worlds = [prepare(text).finite("a test") for text in texts]
+        assert {len(np.atleast_1d(world.b)) for world in worlds} >= {1, 2}
+        assert any("slack" in text for text in texts)
+
+
+def test_nothing_that_was_chosen_names_a_test_world() -> None:
+    mine = {Path(__file__), protocol.FILE, protocol.LOG}
+    for folder in ("src", "tests", "docs", "benchmarks", "examples"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".md", ".toml") and path not in mine and not path.name.startswith("leaderboard"):
+                text = path.read_text("utf-8")
+                assert not any(world in text for world in protocol.TEST_WORLDS), path
+
+
+def test_a_failure_of_one_run_in_twenty_is_seen_on_the_last_rung() -> None:
+    runs = sum(len(each.seeds) for each in protocol.RUNGS[-1])
+    assert runs == 52 and 1.0 - 0.95**runs > 0.9
+    assert {each.episodes for each in protocol.RUNGS[-1]} == {min(protocol.LENGTHS)}
+    assert table1.SEED >= 1000
+
+
+def test_playing_test_worlds_is_said_and_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(protocol, "TEST_WORLDS", ("random:seed=3,S=2,A=2,H=2",))
+    monkeypatch.setattr(protocol, "LENGTHS", {50: 2})
+    words = ["--learners", "uniform,lsvi-ucb", "--out", str(tmp_path / "out"), "--log", str(tmp_path / "log.csv")]
+    assert run(release.main, words) == 0
+    assert "plays test worlds" in capsys.readouterr().err
+    first = (tmp_path / "log.csv").read_text()
+    assert run(release.main, words) == 0  # everything is there: nothing is played, nothing is logged
+    assert "plays test worlds" not in capsys.readouterr().err and (tmp_path / "log.csv").read_text() == first
+    (row,) = csv.DictReader(first.splitlines())
+    assert tuple(row) == protocol.COLUMNS and row["learners"] == "uniform lsvi-ucb" and row["trials"] == "2"
+    assert (tmp_path / "out" / "leaderboard.json").exists()
+    assert run(release.main, [*words, "--episodes", "7"]) == 1
+    assert "expected one of 50" in capsys.readouterr().err

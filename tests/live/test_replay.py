@@ -1,0 +1,111 @@
+"""What another policy would have brought, estimated from a log, against what it brings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gymnasium.spaces import Discrete
+
+from noregret.cli import app
+from noregret.errors import InputError
+from noregret.live import Live
+from noregret.live.replay import estimate, logged, policy_of
+from tests.live.toys import opened, play
+
+H, S = 3, 4
+
+
+def world(chance, x, a):
+    """A step of a small world: action 1 earns more and costs more, the more the higher the state."""
+    return (
+        0.2 + 0.5 * a + 0.1 * x,
+        float(chance.random() < (0.1 + 0.6 * a) * (x + 1) / S),
+        int((x + a + chance.integers(2)) % S),
+    )
+
+
+def fill(live, n, seed=0):
+    chance = np.random.default_rng(seed)
+    for k in range(n):
+        x = int(chance.integers(S))
+        for h in range(H):
+            d = live.decide(x, k, h)
+            reward, cost, x = world(chance, x, d.action)
+            live.report(d.id, reward, {"spent": cost})
+        live.end(k, observation=x)
+    live.log.flush()
+
+
+def truth(policy, n=4000):
+    chance, out = np.random.default_rng(9), np.zeros((n, 2))
+    for i in range(n):
+        x = int(chance.integers(S))
+        for h in range(H):
+            a = int(chance.random() < policy(np.asarray(x), h, None)[1])
+            reward, cost, x = world(chance, x, a)
+            out[i] += reward, cost
+    return out.mean(axis=0)
+
+
+@pytest.fixture
+def live(tmp_path):
+    with Live.open(
+        tmp_path / "a.db", observations=Discrete(S), actions=2, horizon=H, limit={"spent": 1.0}, planner=None, sync="none"
+    ) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", ["action:1", "careful"])
+def test_estimates_agree_with_what_the_policy_brings(live, name):
+    fill(live, 1200)
+    careful = lambda x, h, mask: [0.8, 0.2] if x > 1 else [0.3, 0.7]  # noqa: E731
+    policy = policy_of(live.spec, live.log.engine, careful if name == "careful" else name)
+    episodes, left = logged(live.spec, live.log.engine, policy)
+    found = estimate(name, episodes, left, live.spec)
+    assert found.episodes == 1200 and left == 0 and found.refused is None
+    assert found.effective == pytest.approx(150, rel=0.3) if name == "action:1" else 400 < found.effective < 1100
+    for j, true in enumerate(truth(policy)):
+        for low, mean, high in (found.weighted[j], found.robust[j]):
+            assert low < mean < high and abs(mean - true) < 1.7 * (high - low) / 2 + 0.01, (j, true, low, mean, high)
+        assert (
+            found.robust[j][2] - found.robust[j][0] < found.weighted[j][2] - found.weighted[j][0]
+        )  # what Q explains is no spread
+
+
+def test_the_policy_that_played_is_estimated_as_what_was_logged(live):
+    fill(live, 100)
+    episodes, left = logged(live.spec, live.log.engine, policy_of(live.spec, live.log.engine, "uniform"))
+    found = estimate("uniform", episodes, left, live.spec)
+    assert found.effective == pytest.approx(100) and found.weighted == found.logged
+    assert np.allclose([row[1] for row in found.robust], [row[1] for row in found.logged], atol=0.1)
+
+
+def test_too_little_is_refused_and_what_is_not_known_left_out(live, tmp_path, capsys):
+    fill(live, 60)
+    live.decide(0, "a", 0), live.report("a/0", 1.0, 0.0, taken=1 - live.decide(0, "a", 0).action)
+    live.end("a", terminated=True)
+    live.decide(0, "b", 0, action=1), live.report("b/0", 1.0, 0.0)
+    live.end("b", terminated=True)
+    live.tell_episode("c", [0], [1], [1.0], [0.0], terminated=True)
+    live.log.flush()
+    episodes, left = logged(live.spec, live.log.engine, policy_of(live.spec, live.log.engine, "action:1"))
+    found = estimate("action:1", episodes, left, live.spec)
+    assert left == 3 and found.weighted is None and "expected at least 30" in found.refused
+    for wrong in ("plan:9", "plan:x", "action:7", "best"):
+        with pytest.raises(InputError):
+            policy_of(live.spec, live.log.engine, wrong)
+    place = str(tmp_path / "a.db")
+    assert app(["replay", place, "-p", "uniform", "-p", "action:1"], standalone_mode=False) in (0, None)
+    said = capsys.readouterr().out
+    assert "doubly robust" in said and "refused" in said and "60 used, 3 pruned or without" in said
+    assert app(["replay", place, "-p", "action:1"], standalone_mode=False) == 1
+
+
+def test_vectors_and_plans(tmp_path):
+    with opened(tmp_path / "a.db") as live:
+        for k in range(40):
+            play(live, k)
+        version = live.plan()
+        policy = policy_of(live.spec, live.log.engine, f"plan:{version}")
+        episodes, left = logged(live.spec, live.log.engine, policy)
+        assert len(episodes) == 40 and estimate("plan", episodes, left, live.spec, least=1.0).robust is not None
