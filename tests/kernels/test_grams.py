@@ -74,8 +74,8 @@ class Numbered:
 
     def __init__(self, kind: str, phi: Any, r: Rule, shared: bool) -> None:
         J = len(r.beta)
-        self.rule, zeros = r, np.zeros((H, J, S, A))
-        self.tables = Tables(zeros, np.zeros((H + 1, J, S)), np.zeros((H, S, A)), np.ones((H, S, A), bool), np.zeros((1, J)))
+        self.rule, Q, V, uniform = r, np.zeros((H, J, S, A)), np.zeros((H + 1, J, S)), np.full((H, S, A), 1 / A)
+        self.tables = Tables(Q, V, uniform, np.ones((H, S, A), bool), np.zeros((1, J)))  # a state never visited keeps it
         noise = bool(r.noise.any())
         one = one_hot_gram(H, S, A, 1 + M, LAM, shared=shared, noise=noise) if kind == "one-hot" else None
         self.gram: Any = one if one is not None else table_gram(phi, H, 1 + M, LAM, J, shared, noise)
