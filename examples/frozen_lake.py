@@ -4,6 +4,10 @@
 
 Reward 1 at the goal. Cost: 1 for falling into a hole; at most 0.2 an episode. The fields are numbers, so what follows each pair
 of field and move is counted, and an episode costs the same at any time.
+
+The limit is met by the mean over episodes while the agent goes on learning: plans that fall in 0.15 and in 0.25 of their
+episodes earn the same here, and it alternates between such plans. One of them alone, which is what ``evaluate`` plays, may lie on
+either side of the limit.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import Any
 import gymnasium
 
 import noregret as nr
+from noregret.agent import Evaluation
 
 HORIZON = 100
 
@@ -24,12 +29,13 @@ def fallen(observation: Any, action: int, following: Any, reward: Any, info: Any
 
 
 def main(episodes: int = 2000) -> nr.Agent:
-    """Learn and evaluate."""
+    """Learn, and tell how the last quarter of the episodes went."""
     env = gymnasium.wrappers.TimeLimit(gymnasium.make("FrozenLake-v1").unwrapped, HORIZON)
     agent = nr.Agent(env, limit=0.2, utility=fallen, constraint_names=["falls"])
     agent.learn(episodes)
+    late = slice(-(episodes // 4), None)
     print(agent.summary())
-    print(agent.evaluate(500))
+    print("\nthe last quarter, by all plans it had:", Evaluation.of(agent.objectives, agent.rewards[late], agent.values[late]))
     return agent
 
 

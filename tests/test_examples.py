@@ -16,6 +16,8 @@ import noregret as nr
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 NEEDS = {"resource_gathering": "mo_gymnasium"}
+#: Agents that meet their limit by plans on both sides of it: one plan alone says nothing, so they are judged while they learn.
+ALTERNATE = {"frozen_lake"}
 
 
 def load(path: Path) -> ModuleType:
@@ -36,7 +38,12 @@ def test_an_example_meets_its_limit_in_under_a_minute(path: Path, capsys: pytest
     found = main()
     assert time.process_time() - began < 60.0
     said = capsys.readouterr().out
-    if isinstance(found, nr.Agent):
+    if path.stem in ALTERNATE:
+        before = len(found.values)
+        assert found.objectives.meets(np.mean(found.values[-before // 4 :], axis=0)).all() and ": met" in said
+        found.learn(500, progress_bar=False)
+        assert found.objectives.meets(np.mean(found.values[before:], axis=0)).all()
+    elif isinstance(found, nr.Agent):
         fresh = found.evaluate(200)
         assert all(fresh.satisfied), fresh
         assert "not met" not in said and ": met" in said
