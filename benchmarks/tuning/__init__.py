@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.protocol import BUDGET, RUNGS, Judged
-from benchmarks.tuning.search import SPACES, Found, forms, search_form
+from benchmarks.tuning.search import FORMS, SPACES, Found, forms, search_form
 from noregret._system.checks import integer
 from noregret.runs import How
 from noregret.sweeps.search import journal_at
@@ -29,6 +29,7 @@ def tune_all(
     seed: int = 0,
     rungs: Sequence[Sequence[Judged]] = RUNGS,
     spaces: Path = SPACES,
+    presets: Sequence[str] = tuple(FORMS),
     how: How | None = None,
     tell: Callable[[Found], None] = lambda found: None,
 ) -> list[Found]:
@@ -41,6 +42,7 @@ def tune_all(
         seed: decides which.
         rungs: the tests of each rung.
         spaces: the file with what may be tried.
+        presets: the forms of each learner, by their presets.
         how: where runs are played; in memory on all cores by default. The journals are what is kept.
         tell: a function that is called with each search that is finished.
 
@@ -53,7 +55,7 @@ def tune_all(
     """
     integer("budget", budget, 2)
     results = list[Found]()
-    for form in forms(names, spaces):
+    for form in forms(names, spaces, presets):
         with journal_at(Path(out) / JOURNALS / f"{form.name}.json") as journal:
             settings = {"budget": budget, "seed": seed, "rungs": rungs}
             results.append(search_form(form, journal, replace(how or How(), progress=False), **settings))

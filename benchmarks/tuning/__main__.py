@@ -15,8 +15,10 @@ from benchmarks.command import STOPPED, run, say
 from benchmarks.protocol import BUDGET
 from benchmarks.tuning import page, tables, tune_all
 from benchmarks.tuning.search import FORMS, Found
+from noregret._system.checks import each_once
 from noregret._system.text import listed
 from noregret.cli.arguments import whole
+from noregret.errors import unknown_name
 from noregret.runs import How
 
 
@@ -24,6 +26,7 @@ def main(words: Sequence[str]) -> int:
     """Search, write what was found, and put it into the learners' files if that is asked for."""
     parser = argparse.ArgumentParser("python -m benchmarks.tuning", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--learners", help="learners, separated by commas; all that have a space by default")
+    parser.add_argument("--forms", help=f"forms, separated by commas; all by default: {', '.join(FORMS)}")
     parser.add_argument("--budget", type=whole, default=BUDGET, help="candidates of each form of each learner")
     parser.add_argument("--seed", type=whole, default=0, help="decides all candidates")
     parser.add_argument("--out", type=Path, default=Path("results/tuning"), help="the folder with journals and tables")
@@ -31,8 +34,13 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--workers", type=whole, help="runs at once; all cores by default")
     asked = parser.parse_args(words)
     names = None if asked.learners is None else listed(asked.learners)
+    presets = tuple(FORMS) if asked.forms is None else each_once("forms", listed(asked.forms))
+    for preset in presets:
+        if preset not in FORMS:
+            raise unknown_name("form", preset, FORMS)
     page.check(asked.out)
-    found = tune_all(names, asked.out, budget=asked.budget, seed=asked.seed, how=How(workers=asked.workers), tell=_tell)
+    how = How(workers=asked.workers)
+    found = tune_all(names, asked.out, budget=asked.budget, seed=asked.seed, presets=presets, how=how, tell=_tell)
     whole_ones = [each for each in found if each.signal is None]
     if whole_ones:
         page.write(whole_ones, asked.out)

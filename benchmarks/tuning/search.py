@@ -1,8 +1,8 @@
 """One search: the constants of a learner in one of its forms, judged on generated problems, halved rung by rung.
 
 The engine is that of ``noregret tune`` (:mod:`noregret.sweeps.search`). The first candidate is the preset as it is; it goes on
-to every rung. A run's loss is its hard regret and its worst hard violation, divided by what the uniform policy loses on that
-problem in as many episodes. The loss of a test is the mean over its seeds, as in the tables: one failure in five runs counts by
+to every rung. A run's loss is its hard regret and its worst hard violation (form ``soft``: its regret and violation, each at
+least 0), divided by what the uniform policy loses on that problem in as many episodes. The loss of a test is the mean over its seeds, as in the tables: one failure in five runs counts by
 its size. A candidate's value is the geometric mean over tests, and grows with the share of its runs that are stuck. All of it
 follows from a seed.
 """
@@ -33,7 +33,7 @@ from noregret.store import RunKey
 from noregret.sweeps.search import Candidate, Range, SearchJournal, parse_range, promote, scaled, search
 
 #: The forms of a learner: the presets that winners become, and for each the preset that factors are of.
-FORMS = {"tuned": "theory", "practical": "practical"}
+FORMS = {"tuned": "theory", "practical": "practical", "soft": "theory"}
 #: What may be tried.
 SPACES = Path(__file__).parent / "spaces.toml"
 #: The most that a run's loss counts as; a run that failed counts as much.
@@ -87,12 +87,13 @@ def read_spaces(path: Path = SPACES) -> dict[str, dict[str, dict[str, Range]]]:
         raise FileError(f"{path}: cannot be read; expected ranges by learner and form: {one_line(error)}") from None
 
 
-def forms(names: Sequence[str] | None = None, spaces: Path = SPACES) -> list[Form]:
+def forms(names: Sequence[str] | None = None, spaces: Path = SPACES, presets: Sequence[str] = tuple(FORMS)) -> list[Form]:
     """All that can be searched, or what some learners have. A learner that refuses the problems is left out unless named.
 
     Args:
         names: the learners; all in the file by default.
         spaces: the file with what may be tried.
+        presets: the forms, by their presets; all by default.
 
     Raises:
         InputError: the list is empty or has a name twice; a learner is unknown, has nothing that may be tried, or refuses the
@@ -103,7 +104,7 @@ def forms(names: Sequence[str] | None = None, spaces: Path = SPACES) -> list[For
         learners.get(name)
         if name not in known:
             raise InputError(f"learner {name!r} has no space; expected one that {spaces.name} names")
-        mine = [Form(name, preset, ranges) for preset, ranges in known[name].items()]
+        mine = [Form(name, preset, ranges) for preset, ranges in known[name].items() if preset in presets]
         try:
             for form in mine:
                 first = {each: values.first() for each, values in form.ranges.items()}
@@ -190,7 +191,8 @@ def judge(
         if sitting.store.whole(key.id):
             result = sitting.result([key])
             lost, usual = result.hard_regret + result.hard_violation, yardstick(key.problem)
-            loss = float(lost[0, -1]) / (key.episodes * usual)
+            sums = np.maximum(result.regret, 0.0) + result.violation if form.preset == "soft" else lost
+            loss = float(sums[0, -1]) / (key.episodes * usual)
             if loss == loss:
                 losses[name] = min(loss, WORST)
                 losses[name + STUCK_PART] = float(metrics.stuck(result.episodes, lost, usual)[0])

@@ -141,6 +141,8 @@ class OptPessPrimalDual(TabularLearner):
         Flag("anti_windup", theory=(False, "as remembered"), practical=(False, FOUND)),
         sharing("all"),
         PROBABILITY,
+        like={"tuned": "theory", "soft": "tuned"},
+        presets=("theory", "practical", "tuned", "soft"),
     )
 
     def begin(self, c: Resolved) -> OptPessState:

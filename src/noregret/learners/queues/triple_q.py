@@ -164,6 +164,8 @@ class TripleQ(TabularLearner):
         Flag("forget", every=(True, "as printed")),
         Word("dual_estimate", ("optimistic", "observed"), every=("optimistic", "as printed")),
         sharing(),
+        like={"tuned": "theory", "soft": "tuned"},
+        presets=("theory", "practical", "tuned", "soft"),
     )
 
     def begin(self, c: Resolved) -> TripleQState:
