@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.table1.settings import EPISODES, FORMS, POINTS, PROBLEM, ROWS, SEED, TRIALS, Row
+from benchmarks.table1.settings import EPISODES, FORMS, POINTS, PROBLEM, ROWS, SEED, SHARED, TRIALS, Row
 from noregret import learners, metrics
 from noregret._system.checks import each_once, integer
 from noregret.errors import InputError, NoRegretError
 from noregret.experiments.compare.page import late_loss
+from noregret.learners.presets import Word
 from noregret.results import SUMS, RunResult
 from noregret.runs import Ask, How, play
 from noregret.runs.choose import given_safest
@@ -40,21 +41,32 @@ def rows(names: Sequence[str] | None = None) -> list[Row]:
 
 def forms(names: Sequence[str] | None = None) -> list[tuple[Row, str]]:
     """Each row of some learners, or of all, in each form that its learner has."""
-    return [(row, form) for row in rows(names) for form in FORMS if form in learners.get(row.learner).presets]
+    return [(row, form) for row in rows(names) for form in FORMS if _has(row.learner, form)]
+
+
+def _shares(learner: str) -> tuple[str, ...]:
+    """What steps of a learner may share."""
+    row = learners.get(learner).table.rows.get("share")
+    return row.words if isinstance(row, Word) else ()
+
+
+def _has(learner: str, form: str) -> bool:
+    return FORMS[form] in learners.get(learner).presets and (form != "sharing" or SHARED in _shares(learner))
 
 
 def asked(row: Row, form: str, episodes: int = EPISODES, trials: int = 1) -> Ask:
-    """The runs of a row: nothing is given but a safe policy, to those that need one.
+    """The runs of a row: nothing is given but a safe policy, to those that need one; steps share nothing but in form "sharing".
 
     Args:
         row: the algorithm.
-        form: the preset.
+        form: which of the forms.
         episodes: K.
         trials: how many.
     """
-    return Ask(
-        PROBLEM, row.learner, episodes, trials, SEED, max(1, episodes // POINTS), preset=form, params=given_safest(row.learner)
-    )
+    params = given_safest(row.learner)
+    if form != "sharing" and _shares(row.learner):
+        params = params | {"share": "nothing"}
+    return Ask(PROBLEM, row.learner, episodes, trials, SEED, max(1, episodes // POINTS), preset=FORMS[form], params=params)
 
 
 def pilot(key: RunKey) -> float:
@@ -93,7 +105,7 @@ def measure(
         micro = pilot(keys[0])
         sitting = play(keys, how)
         for reason, _ in sitting.summary.reasons():
-            raise NoRegretError(f"{row.learner}, preset {form}: {' '.join(reason.split())}")
+            raise NoRegretError(f"{row.learner}, form {form}: {' '.join(reason.split())}")
         if not sitting.finished(keys):
             return found
         found.append(summed(row, form, sitting.result(keys), micro))
@@ -106,11 +118,11 @@ def summed(row: Row, form: str, result: RunResult, micro: float) -> dict[str, An
 
     Args:
         row: the algorithm.
-        form: the preset.
+        form: which of the forms.
         result: its trials.
         micro: microseconds of an episode.
     """
-    made: dict[str, Any] = {"learner": row.learner, "preset": form, "episodes": int(result.episodes[-1])}
+    made: dict[str, Any] = {"learner": row.learner, "form": form, "episodes": int(result.episodes[-1])}
     made["trials"], made["microseconds"] = result.trials, micro
     for which in SUMS:
         made |= _interval(which, result.last(which))

@@ -64,7 +64,7 @@ def _measure(asked: argparse.Namespace) -> bool:
 
     def tell(row: dict[str, Any]) -> None:
         pages.write([row], asked.data)
-        say(f"{row['learner']}, {row['preset']}: hard regret {row['hard_regret']:,.0f}, violation {row['hard_violation']:,.0f}")
+        say(f"{row['learner']}, {row['form']}: hard regret {row['hard_regret']:,.0f}, violation {row['hard_violation']:,.0f}")
 
     names = None if asked.learners is None else listed(asked.learners)
     wanted = len(table1.forms(names))

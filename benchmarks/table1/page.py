@@ -22,7 +22,7 @@ from noregret.results.base import NumberTable, csv_text
 DATA = "rows.csv"
 NUMBERS = ("regret", "violation", "hard_regret", "hard_violation", "late_loss")
 FIELDS = (
-    "learner", "preset", "episodes", "trials", "microseconds",
+    "learner", "form", "episodes", "trials", "microseconds",
     *(f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high")),
     "hard_regret_slope", "hard_regret_since", "hard_violation_slope", "hard_violation_since", "draws",
     "stuck",
@@ -57,13 +57,13 @@ def read(folder: Path) -> list[dict[str, str]]:
             raise FileError(f"{path}: has no column {name!r}; expected {', '.join(FIELDS)}")
     found = [dict(zip(header, line, strict=False)) for line in lines]
     for row in found:
-        if row.get("learner") not in known or row.get("preset") not in FORMS:
+        if row.get("learner") not in known or row.get("form") not in FORMS:
             raise FileError(
-                f"{path}: has a row of {row.get('learner')!r}, preset {row.get('preset')!r}; expected rows of the table"
+                f"{path}: has a row of {row.get('learner')!r}, form {row.get('form')!r}; expected rows of the table"
             )
         for name in FIELDS[2:]:
             if not _fits(name, row.get(name)):
-                where = f"{row['learner']}, preset {row['preset']}"
+                where = f"{row['learner']}, form {row['form']}"
                 raise FileError(
                     f"{path}: {name} of {where} is {shown(row.get(name))}; expected {_EXPECTED.get(name, 'a number')}"
                 )
@@ -72,7 +72,7 @@ def read(folder: Path) -> list[dict[str, str]]:
 
 def _place(row: Mapping[str, Any]) -> tuple[int, int]:
     """Where a row stands in the table."""
-    return [one.learner for one in ROWS].index(row["learner"]), FORMS.index(row["preset"])
+    return [one.learner for one in ROWS].index(row["learner"]), list(FORMS).index(row["form"])
 
 
 #: What may be empty: a slope where no line fits, draws of who has no simulator, and what older rows do not have.
@@ -113,9 +113,9 @@ def write(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
 
 
 def _put_rows(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
-    here = {(row["learner"], row["preset"]) for row in rows}
+    here = {(row["learner"], row["form"]) for row in rows}
     kept = read(folder) if (folder / DATA).exists() else []
-    lines = [*(row for row in kept if (row["learner"], row["preset"]) not in here), *rows]
+    lines = [*(row for row in kept if (row["learner"], row["form"]) not in here), *rows]
     text = csv_text([FIELDS, *([row.get(field) for field in FIELDS] for row in sorted(lines, key=_place))])
     return write_whole(folder / DATA, lambda file: file.write(text.encode()))
 
@@ -130,7 +130,7 @@ def measured(rows: Sequence[Mapping[str, str]]) -> NumberTable:
         draws = f"{float(row['draws']):,.0f}" if row["draws"] else "-"
         spent = f"{float(row['microseconds']):.3g} µs"
         stuck = f"{float(row['stuck']):.2f}" if row["stuck"] else "-"
-        made.append((names[row["learner"]], row["preset"], *numbers, stuck, *slopes, draws, spent, int(row["trials"])))
+        made.append((names[row["learner"]], row["form"], *numbers, stuck, *slopes, draws, spent, int(row["trials"])))
     columns = (
         "algorithm", "form", "regret", "violation", "hard regret", "hard violation", "late loss", "stuck",
         "slope of hard regret", "slope of hard violation", "simulator draws", "time an episode", "trials",
@@ -166,9 +166,9 @@ def markdown(folder: Path, which: str = "all") -> str:
 
     Args:
         folder: has the data.
-        which: "paper" for its own rows, or "all".
+        which: "paper" for its own rows whose sources were read, or "all".
     """
-    paper = {row.learner for row in ROWS[:PAPER]}
+    paper = {row.learner for row in ROWS[:PAPER] if learners.get(row.learner).source != "memory"}
     rows = [row for row in read(folder) if which == "all" or row["learner"] in paper]
     own = measured(rows)
     left = {"simulator draws"} if which == "paper" else set[str]()

@@ -12,8 +12,12 @@ EPISODES = 200_000
 SEED = TEST_SEED
 #: Recorded points of a curve.
 POINTS = 500
-#: The forms of a learner: the printed algorithm with tuned numbers, and the practical one.
-FORMS = ("tuned", "practical")
+#: The forms of a learner, each with the preset that it plays: the printed algorithm with tuned numbers, the same judged by soft
+#: sums, and the practical one. In all of these every step learns alone. In the last form steps share what the problem declares;
+#: a learner that cannot share it has no such row.
+FORMS = {"tuned": "tuned", "soft": "soft", "practical": "practical", "sharing": "practical"}
+#: What steps may share in this world.
+SHARED = "transitions"
 #: Trials of every row.
 TRIALS = 20
 

@@ -233,6 +233,19 @@ class Found:
         return self.begin
 
 
+def taken(form: Form, rungs: Sequence[Sequence[Judged]]) -> list[list[Judged]]:
+    """The tests that a learner can take: some take one constraint only."""
+
+    def takes(test: Judged) -> bool:
+        try:
+            check(form.key(test.problem, test.episodes, test.seeds[0], {}))
+        except InputError:
+            return False
+        return True
+
+    return [[test for test in rung if takes(test)] for rung in rungs]
+
+
 def sizes(budget: int, rungs: Sequence[Sequence[Judged]] = RUNGS) -> list[int]:
     """How many candidates each rung has."""
     return [max(1, math.ceil(budget * share)) for share in SHARES[: len(rungs)]]
@@ -257,6 +270,7 @@ def search_form(
         seed: decides which.
         rungs: the tests of each rung.
     """
+    rungs = taken(form, rungs)
     found = Found(form, journal, rungs)
 
     def verdict(params: Mapping[str, Any], rung: int) -> Any:

@@ -6,7 +6,7 @@ import ast
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,15 @@ from noregret.sweeps.search import Range, scaled
 _SCALED = re.compile(r"([0-9.e+-]+)\*\((.*)\)")
 
 
+#: The columns that a preset reads on tables instead of its own, if a learner has them: where all steps share one table of counts.
+ALSO = {"practical": ("counts",)}
+
+
 def file_of(learner: str) -> Path:
-    """The file with a learner's table."""
-    return Path(inspect.getfile(learners.get(learner)))
+    """The file with a learner's table: that of its class, or the one beside it that has the table alone."""
+    path = Path(inspect.getfile(learners.get(learner)))
+    beside = path.with_name("table.py")
+    return beside if beside.exists() and _table(ast.parse(path.read_bytes()), learner) is None else path
 
 
 def value_of(learner: str, base: str, name: str, found: Any, values: Range) -> Any:
@@ -85,23 +91,36 @@ def rewrite(path: Path, learner: str, column: str, values: Mapping[str, Any]) ->
 
 
 def _row(tree: ast.Module, learner: str, name: str, path: Path) -> ast.Call:
-    """The call that makes a row in the table of the class whose ``name`` is the learner's."""
+    """The call that makes a row in a learner's table."""
+    table = _table(tree, learner) or _assigned(tree.body).get("TABLE")
+    if table is None:
+        raise InputError(f"{path}: has no class with name = {learner!r} and a table")
+    for call in ast.walk(table):
+        first = call.args[0] if isinstance(call, ast.Call) and call.args else None
+        if isinstance(first, ast.Constant) and first.value == name and isinstance(call, ast.Call):
+            return call
+    raise InputError(f"{path}: the table of {learner} has no row {name!r} of its own; expected one to rewrite")
+
+
+def _table(tree: ast.Module, learner: str) -> ast.Call | None:
+    """The call that makes the table of the class whose ``name`` is the learner's; None if the class names a table made elsewhere."""
     for cls in (node for node in tree.body if isinstance(node, ast.ClassDef)):
-        assigned = {
-            target.id: statement.value
-            for statement in cls.body
-            if isinstance(statement, ast.Assign)
-            for target in statement.targets
-            if isinstance(target, ast.Name)
-        }
-        named = assigned.get("name")
-        if isinstance(named, ast.Constant) and named.value == learner and isinstance(assigned.get("table"), ast.Call):
-            for call in ast.walk(assigned["table"]):
-                first = call.args[0] if isinstance(call, ast.Call) and call.args else None
-                if isinstance(first, ast.Constant) and first.value == name and isinstance(call, ast.Call):
-                    return call
-            raise InputError(f"{path}: the table of {learner} has no row {name!r} of its own; expected one to rewrite")
-    raise InputError(f"{path}: has no class with name = {learner!r} and a table")
+        assigned = _assigned(cls.body)
+        named, table = assigned.get("name"), assigned.get("table")
+        if isinstance(named, ast.Constant) and named.value == learner and isinstance(table, ast.Call):
+            return table
+    return None
+
+
+def _assigned(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
+    """What is assigned to each name in the body of a class or module."""
+    return {
+        target.id: statement.value
+        for statement in body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
 
 
 def _balanced(text: str) -> bool:

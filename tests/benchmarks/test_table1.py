@@ -57,7 +57,7 @@ def test_a_row_says_that_it_is_a_port_and_what_is_from_memory() -> None:
 
 def test_a_row_is_what_a_run_gives(tmp_path: Path) -> None:
     measured = experiment.measure(["opt-dual"], How(progress=False), episodes=300, trials=2)
-    assert [(row["learner"], row["preset"], row["trials"]) for row in measured] == [
+    assert [(row["learner"], row["form"], row["trials"]) for row in measured] == [
         ("opt-dual", "tuned", 2), ("opt-dual", "practical", 2),
     ]  # fmt: skip
     alone = nr.run(
@@ -69,7 +69,7 @@ def test_a_row_is_what_a_run_gives(tmp_path: Path) -> None:
     page.write(measured, tmp_path)
     again = page.write(measured[1:], tmp_path).read_bytes()  # in the place of the row that was there
     rows = page.read(tmp_path)
-    assert [row["preset"] for row in rows] == ["tuned", "practical"] and page.write(measured, tmp_path).read_bytes() == again
+    assert [row["form"] for row in rows] == ["tuned", "practical"] and page.write(measured, tmp_path).read_bytes() == again
     assert float(rows[0]["regret_low"]) == measured[0]["regret_low"]
     text = page.markdown(tmp_path)
     assert "| OptDual-CMDP, Efroni 2020 | tuned |" in text and "| `opt-dual` | √(H³S²AT) |" in text
@@ -124,12 +124,12 @@ def spoiled(numbers: str) -> str:
         (b"\xff\xfe", "is no table of numbers"),
         (b"", "is no table of numbers"),
         (GOOD.replace(",draws", ",other", 1).encode(), "has no column 'draws'"),
-        (spoiled("9,nan,1").encode(), "trials of opdop, preset tuned is 'nan'"),
-        (spoiled("0,9,1").encode(), "episodes of opdop, preset tuned is '0'"),
-        (GOOD[: GOOD.index("opdop,practical") + 60].encode(), "of opdop, preset practical is None"),
-        (spoiled("9" * 5000 + ",9,1").encode(), "episodes of opdop, preset tuned is"),
-        (GOOD.replace("opdop,tuned,", "opdop\n", 1).encode(), "has a row of 'opdop', preset None"),
-        (spoiled("9,9,inf").encode(), "microseconds of opdop, preset tuned is 'inf'"),
+        (spoiled("9,nan,1").encode(), "trials of opdop, form tuned is 'nan'"),
+        (spoiled("0,9,1").encode(), "episodes of opdop, form tuned is '0'"),
+        (GOOD[: GOOD.index("opdop,practical") + 60].encode(), "of opdop, form practical is None"),
+        (spoiled("9" * 5000 + ",9,1").encode(), "episodes of opdop, form tuned is"),
+        (GOOD.replace("opdop,tuned,", "opdop\n", 1).encode(), "has a row of 'opdop', form None"),
+        (spoiled("9,9,inf").encode(), "microseconds of opdop, form tuned is 'inf'"),
     ],
 )
 def test_damaged_data_are_named_in_one_line(tmp_path: Path, data: bytes, said: str, command: Command) -> None:
@@ -173,14 +173,14 @@ def test_a_stop_is_said_and_a_failure_has_its_reason(tmp_path: Path, monkeypatch
     words += ["--out", tmp_path / "out"]
     monkeypatch.setattr(Sitting, "finished", lambda self, keys: False)  # as after Ctrl-C
     code, _, error = command(*words)
-    assert code == 130 and "0 of 2 rows were measured; the same command goes on" in error, error
+    assert code == 130 and "0 of 3 rows were measured; the same command goes on" in error, error
     monkeypatch.setattr(Summary, "reasons", lambda self: [("out of\nluck", ["a"])])
     code, _, error = command(*words)
-    assert code == 1 and "triple-q, preset tuned: out of luck" in error
+    assert code == 1 and "triple-q, form tuned: out of luck" in error
 
 
 def test_two_at_once_lose_no_row(tmp_path: Path) -> None:
-    rows = {(row["learner"], row["preset"]): row for row in page.read(ROOT / "benchmarks" / "table1")}
+    rows = {(row["learner"], row["form"]): row for row in page.read(ROOT / "benchmarks" / "table1")}
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda row: page.write([row], tmp_path), rows.values()))
     assert (tmp_path / page.DATA).read_text("utf-8") == GOOD and not (tmp_path / page.LOCK).exists()

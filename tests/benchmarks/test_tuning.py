@@ -120,7 +120,7 @@ def test_a_preset_stays_unless_something_is_clearly_better_and_does_no_harm(tmp_
 
 def test_what_may_be_tried_is_known_to_the_learners() -> None:
     spaces = search.read_spaces()
-    assert set(spaces) <= set(learners.names()) and {"tuned", "practical"} == {p for each in spaces.values() for p in each}
+    assert set(spaces) <= set(learners.names()) and {"tuned", "practical", "soft"} == {p for each in spaces.values() for p in each}
     for name, each in spaces.items():
         table = learners.get(name).table
         for preset, ranges in each.items() if table is not None else ():
@@ -251,3 +251,43 @@ def test_factors_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tables.value_of("lsvi-ucb", "theory", "every", 0.26, values) == "max(1, round(0.26*(H)))"
     key = Form("lsvi-ucb", "practical", {"every": values}).key("random:S=3,A=2,H=2", 10, 0, {"every": 0.26})
     assert key.constants["every"] == 3 and np.isfinite(key.constants["lam"])
+
+
+def test_a_learner_is_judged_on_the_worlds_that_it_takes() -> None:
+    one, two = Judged("bandit:seed=1", 60, (0,)), Judged("bandit:seed=1,m=2", 60, (0,))
+    assert search.taken(Form("triple-q", "practical", {}), ((one, two),)) == [[one]]
+    assert search.taken(Form("ucrl-opt-lp", "practical", {}), ((one, two),)) == [[one, two]]
+
+
+def test_a_soft_form_is_judged_by_soft_sums(tmp_path: Path) -> None:
+    test = Judged("random:seed=1,S=3,A=2,H=2", 200, (0,))
+    losses = {}
+    for preset in ("tuned", "soft"):
+        form, journal = Form("triple-q", preset, {}), SearchJournal(tmp_path / preset)
+        candidate, _ = search.judge(form, journal, tuning.How(progress=False), ((test,),), {}, 0)
+        losses[preset] = candidate.parts[part(test, 0)]
+    assert losses["soft"] < losses["tuned"], "the soft column has the tuned one's numbers, and soft sums are smaller"
+
+
+def test_a_table_in_a_file_of_its_own_is_written_in_every_column_that_a_preset_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = tables.file_of("primal-dual-lsvi")
+    assert original.name == "table.py" and tables.file_of("lsvi-ucb").name == "lsvi_ucb.py"
+    path = tmp_path / "table.py"
+    path.write_bytes(original.read_bytes())
+    monkeypatch.setattr(tables, "file_of", lambda learner: path)
+    candidates = [
+        Candidate({}, 0, 0.5, parts={part(RUNGS[0][0], 0): 0.5}),
+        Candidate({"beta": 0.5}, 0, 0.1, parts={part(RUNGS[0][0], 0): 0.1}),
+    ]
+    form = Form("primal-dual-lsvi", "practical", dict([parse_range("beta=0.1x:10x:log")]))
+    put(Found(form, SearchJournal(path, candidates), RUNGS[:1]))
+    spec = util.spec_from_file_location("copied_table", path)
+    assert spec is not None and spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    old, new = (table.rows["beta"].columns for table in (learners.get("primal-dual-lsvi").table, module.TABLE))
+    for column in ("practical", "counts"):
+        assert new[column] == (f"0.5*({old[column][0]})", FOUND)
+    assert new["shared"] == old["shared"] and new["theory"] == old["theory"]
