@@ -38,8 +38,6 @@ _TUNING = SETS["tuning"]
 BUDGET: int = _TUNING["budget"]
 EXPLORE: float = _TUNING["explore"]
 SHARES: tuple[float, ...] = tuple(_TUNING["shares"])
-MARGIN: float = _TUNING["margin"]
-HARM: float = _TUNING["harm"]
 LEAST: float = _TUNING["least"]
 STUCK: float = _TUNING["stuck"]
 #: The worlds that each rung adds to those before it.
