@@ -26,6 +26,13 @@ class Judged(NamedTuple):
     seeds: tuple[int, ...]
 
 
+class Length(NamedTuple):
+    """How many runs of a length are played, and the seconds that one may take."""
+
+    trials: int
+    seconds: float
+
+
 SETS: dict[str, dict[str, Any]] = tomllib.loads(FILE.read_text("utf-8"))
 
 
@@ -43,10 +50,9 @@ STUCK: float = _TUNING["stuck"]
 #: The worlds that each rung adds to those before it.
 RUNGS: tuple[tuple[Judged, ...], ...] = tuple(_rung(each["worlds"]) for each in _TUNING["rungs"])
 
-#: The worlds of a release, its lengths with their trials, the seconds that a run may take, and the first seed of runs.
+#: The worlds of a release, its lengths by their episodes, and the first seed of runs.
 TEST_WORLDS: tuple[str, ...] = tuple(SETS["test"]["worlds"])
-LENGTHS: dict[int, int] = {each["episodes"]: each["trials"] for each in SETS["test"]["lengths"]}
-SECONDS: float = SETS["test"]["seconds"]
+LENGTHS: dict[int, Length] = {each["episodes"]: Length(each["trials"], each["seconds"]) for each in SETS["test"]["lengths"]}
 TEST_SEED: int = SETS["test"]["run_seeds"][0]
 
 

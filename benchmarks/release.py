@@ -58,8 +58,8 @@ def play(episodes: int, entries: Sequence[Entry] | None, out: Path, log: Path, w
         log: where it is noted that test worlds were played.
         workers: runs at once; None for all cores.
     """
-    trials = protocol.LENGTHS[episodes]
-    contest = Contest(protocol.TEST_WORLDS, entries, episodes, trials, protocol.TEST_SEED, "practical", protocol.SECONDS)
+    trials, seconds = protocol.LENGTHS[episodes]
+    contest = Contest(protocol.TEST_WORLDS, entries, episodes, trials, protocol.TEST_SEED, "practical", seconds)
     how = How(kept_in(out), workers=workers, progress="log")
     assert how.out is not None
     store = Store(how.out)

@@ -78,7 +78,7 @@ def test_playing_test_worlds_is_said_and_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(protocol, "TEST_WORLDS", ("random:seed=3,S=2,A=2,H=2",))
-    monkeypatch.setattr(protocol, "LENGTHS", {50: 2})
+    monkeypatch.setattr(protocol, "LENGTHS", {50: protocol.Length(2, 20.0)})
     words = ["--learners", "uniform,lsvi-ucb", "--out", str(tmp_path / "out"), "--log", str(tmp_path / "log.csv")]
     assert run(release.main, words) == 0
     assert "plays test worlds" in capsys.readouterr().err

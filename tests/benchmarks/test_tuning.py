@@ -116,7 +116,9 @@ def test_the_lowest_score_of_the_last_rung_wins_and_the_preset_is_one_of_them(tm
 
 def test_what_may_be_tried_is_known_to_the_learners() -> None:
     spaces = search.read_spaces()
-    assert set(spaces) <= set(learners.names()) and {"tuned", "practical", "soft"} == {p for each in spaces.values() for p in each}
+    assert set(spaces) <= set(learners.names()) and {"tuned", "practical", "soft"} == {
+        p for each in spaces.values() for p in each
+    }
     for name, each in spaces.items():
         table = learners.get(name).table
         for preset, ranges in each.items() if table is not None else ():
