@@ -30,7 +30,8 @@ RULES = " ".join([
     f"times 1 + {protocol.STUCK:g} x (share of stuck runs). A search tries {protocol.BUDGET} configurations of each form,",
     f"{protocol.EXPLORE:.0%} of them drawn over the whole space, the others proposed by a model of the scores.",
     f"{protocol.SHARES[1]:.0%} go on to the second rung and {protocol.SHARES[2]:.0%} to the third, which add worlds and seeds;",
-    "the preset as it was always goes on. The lowest score of the last rung becomes the preset. Form soft is judged by soft sums.",
+    "the preset as it was always goes on. The lowest score of the last rung becomes the preset.",
+    "Form `soft` is judged by soft sums.",
     "A world that a learner does not take (several constraints) is left out for it.",
     "`benchmarks/protocol.toml` has the worlds, lengths and seeds; no test world is among them.\n",
 ])  # fmt: skip

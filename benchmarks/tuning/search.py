@@ -1,10 +1,10 @@
 """One search: the constants of a learner in one of its forms, judged on generated problems, halved rung by rung.
 
 The engine is that of ``noregret tune`` (:mod:`noregret.sweeps.search`). The first candidate is the preset as it is; it goes on
-to every rung. A run's loss is its hard regret and its worst hard violation (form ``soft``: its regret and violation, each at
-least 0), divided by what the uniform policy loses on that problem in as many episodes. The loss of a test is the mean over its seeds, as in the tables: one failure in five runs counts by
-its size. A candidate's value is the geometric mean over tests, and grows with the share of its runs that are stuck. All of it
-follows from a seed.
+to every rung. A run's loss is its hard regret and its worst hard violation, divided by what the uniform policy loses on that
+problem in as many episodes; form ``soft`` takes regret and violation, each at least 0. The loss of a test is the mean over its
+seeds, as in the tables: one failure in five runs counts by its size. A candidate's value is the geometric mean over tests, and
+grows with the share of its runs that are stuck. All of it follows from a seed.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from noregret.sweeps.search import Range, scaled
 _SCALED = re.compile(r"([0-9.e+-]+)\*\((.*)\)")
 
 
-#: The columns that a preset reads on tables instead of its own, if a learner has them: where all steps share one table of counts.
+#: Columns that a preset reads in place of its own, in learners that have them: where all steps share one table of counts.
 ALSO = {"practical": ("counts",)}
 
 
@@ -103,7 +103,7 @@ def _row(tree: ast.Module, learner: str, name: str, path: Path) -> ast.Call:
 
 
 def _table(tree: ast.Module, learner: str) -> ast.Call | None:
-    """The call that makes the table of the class whose ``name`` is the learner's; None if the class names a table made elsewhere."""
+    """The call that makes the table of the class whose ``name`` is the learner's; None if that is made elsewhere."""
     for cls in (node for node in tree.body if isinstance(node, ast.ClassDef)):
         assigned = _assigned(cls.body)
         named, table = assigned.get("name"), assigned.get("table")
