@@ -29,6 +29,9 @@ import numpy as np
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.types import Array, Flags, Index, Pair
 
+#: A pair that paid the same so many times is taken for one that does not vary; one that was tried less often says nothing.
+ENOUGH = 10.0
+
 
 class Noise(NamedTuple):
     """What is known of the noise of J objectives at G steps; None, and nothing compiled, where nobody looks at it."""
@@ -38,7 +41,7 @@ class Noise(NamedTuple):
     variance: Array  # (G,S,A,J) σ²
     apart: Array  # (J,) R
     varied: Flags  # (G,S,A,J) whether the pair paid two different numbers
-    several: Array  # (1+J,) how many pairs were tried twice or more, and how many of them vary in each objective
+    known: Array  # (2,J) of how many pairs it is known whether they vary, and how many do
     doubt: Array  # (G,S,A,J) D
     stale: Flags  # (G,) whether D must be made anew everywhere
     news: Array  # (J,) q of the last payment
@@ -60,7 +63,7 @@ def no_noise(G: int, S: int, A: int, J: int) -> Noise:
         variance=np.zeros(shape),
         apart=np.zeros(J),
         varied=np.zeros(shape, dtype=np.bool_),
-        several=np.zeros(1 + J),
+        known=np.zeros((2, J)),
         doubt=np.zeros(shape),
         stale=np.zeros(G, dtype=np.bool_),
         news=np.zeros(J),
@@ -101,9 +104,7 @@ def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
     """
     s, a = pair
     noise.tried[g, s, a] += 1.0
-    varies, news_of_all = False, noise.tried[g, s, a] == 2.0  # ρ and R are in the D of every pair
-    if news_of_all:
-        noise.several[0] += 1.0
+    varies, news_of_all = False, False  # ρ and R are in the D of every pair
     for j in range(len(noise.apart)):
         value, mean, news = observed[i, j], noise.mean[g, s, a, j], 0.0
         if noise.tried[g, s, a] == 1.0:
@@ -117,8 +118,12 @@ def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
                 news_of_all = True
             if not noise.varied[g, s, a, j]:
                 noise.varied[g, s, a, j] = True
-                noise.several[1 + j] += 1.0
+                noise.known[0, j] += 1.0 if noise.tried[g, s, a] <= ENOUGH else 0.0
+                noise.known[1, j] += 1.0
                 news_of_all = True
+        if noise.tried[g, s, a] == ENOUGH and not noise.varied[g, s, a, j]:
+            noise.known[0, j] += 1.0
+            news_of_all = True
         noise.news[j] = news
         varies = varies or noise.apart[j] > 0.0
     if varies and news_of_all:
@@ -155,5 +160,5 @@ def renew(noise: Noise, g: int, s: Index, squares: Array, norms: Array, at: tupl
     for a in range(noise.doubt.shape[2]):
         norm, L = norms[begin + a * apart], logarithm(visits, squares[begin + a * apart])
         for j in range(len(noise.apart)):
-            apart_j = noise.apart[j] * noise.several[1 + j] / max(noise.several[0], 1.0)
+            apart_j = noise.apart[j] * noise.known[1, j] / max(noise.known[0, j], 1.0)
             noise.doubt[g, s, a, j] = doubt(max(noise.variance[g, s, a, j], 0.0), apart_j, norm, L)
