@@ -1,150 +1,78 @@
-"""The agent on environments that people have: reward and cost of the last 50 episodes, every seed, with PPO beside it.
+"""The agent on environments that people have: reward and cost of the last 50 episodes, every seed, others beside it.
 
-    python benchmarks/real_worlds.py --features auto            # our agent, nothing given but environment, cost and limit
+    python benchmarks/real_worlds.py                            # our agent, nothing given but environment, cost and limit
     python benchmarks/real_worlds.py --features hand            # the same with features chosen by hand
+    python benchmarks/trivial.py                                # constant actions, doing nothing, policies of a line
     python benchmarks/ppo_lagrangian.py                         # PPO with a Lagrangian penalty (pip install stable-baselines3)
-    python benchmarks/real_worlds.py --table                    # the table of what was measured
+    python benchmarks/real_worlds.py --page docs/real-worlds.md # the tables of that page from what was measured
 
-Runs that the file has already are not made again. A run that is broken off is made again from its beginning.
+Runs that a file has already are not made again. A run that is broken off is made again from its beginning.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
-import warnings
-from collections import defaultdict
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from worlds import WORLDS, World, make
+from world_page import updated
+from world_runs import OURS, THEIRS, TRIVIAL, Job, Run, make_missing, options, read, result
+from worlds import CHOSEN, KEPT, WORLDS, make
 
-HERE = Path(__file__).parent
-OURS, THEIRS = HERE / "real_worlds.jsonl", HERE / "ppo_lagrangian.jsonl"
-LAST = 50  # episodes that a row is the mean of
-
-
-def by_hand(world: World) -> Any:
-    """Features that someone who knows the world would choose: Fourier features of its coordinates, scaled by hand."""
-    import noregret as nr
-
-    boxes = {
-        "MountainCar-v0": ([-1.2, -0.07], [0.6, 0.07], 3, 4),
-        "CartPole-v1": ([-2.4, -2.0, -0.21, -2.0], [2.4, 2.0, 0.21, 2.0], 2, 2),
-        "Acrobot-v1": ([-1, -1, -1, -1, -6.0, -10.0], [1, 1, 1, 1, 6.0, 10.0], 3, 1),
-        "Pendulum-v1": ([-1, -1, -8], [1, 1, 8], 5, 3),
-    }
-    if world.env not in boxes:
-        return None
-    low, high, actions, order = boxes[world.env]
-    return nr.features.Fourier(low, high, n_actions=actions, order=order)
+#: Worlds with features that someone who knows them would choose: ends of their coordinates, actions, order of Fourier features.
+BOXES = {
+    "mountain-car-90": ([-1.2, -0.07], [0.6, 0.07], 3, 4),
+    "mountain-car-150": ([-1.2, -0.07], [0.6, 0.07], 3, 4),
+    "cart-pole-200": ([-2.4, -2.0, -0.21, -2.0], [2.4, 2.0, 0.21, 2.0], 2, 2),
+    "acrobot": ([-1, -1, -1, -1, -6.0, -10.0], [1, 1, 1, 1, 6.0, 10.0], 3, 1),
+    "pendulum": ([-1, -1, -8], [1, 1, 8], 5, 3),
+}
 
 
-def play(name: str, seed: int, features: str) -> dict[str, Any]:
+def who(features: str) -> str:
+    """What our runs are called."""
+    return f"noregret, features {features}"
+
+
+def play(job: Job) -> Run:
     """Learn one world with one seed, and say what every part of it gave."""
     import noregret as nr
 
-    world = WORLDS[name]
-    given: dict[str, Any] = {"actions": world.grid} if world.grid else {}
-    if features == "hand":
-        given["features"] = by_hand(world)
-        given |= {"reward_range": (-17.0, 0.0) if world.grid else (-1.0, 1.0)}
-    agent = nr.Agent(make(world), limit=world.limit, utility="cost", seed=seed, **given)
+    world = WORLDS[job.world]
+    given: dict[str, Any] = {} if world.points is None else {"actions": world.points}
+    if job.who == who("hand"):
+        low, high, actions, order = BOXES[job.world]
+        given["features"] = nr.features.Fourier(low, high, n_actions=actions, order=order)
+        given["reward_range"] = (-17.0, 0.0) if world.points else (-1.0, 1.0)
+    agent = nr.Agent(make(world), limit=world.limit, cost="cost", seed=job.seed, **given)
     began = time.process_time()
-    agent.learn(world.episodes, progress_bar=False)
+    agent.learn(job.episodes, progress_bar=False)
     seconds = time.process_time() - began
     curve = np.column_stack([agent.history.rewards, agent.history.values[:, 0]])
-    quarter = len(curve) // 4
-    return {
-        "world": name, "who": f"noregret, features {features}", "rate": None, "seed": seed, "episodes": world.episodes,
-        "reward": float(curve[-LAST:, 0].mean()), "cost": float(curve[-LAST:, 1].mean()), "seconds": seconds,
-        "first": [float(v) for v in curve[:quarter].mean(0)],
-    }  # fmt: skip
-
-
-def read(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    """All runs of some files; a file that is not there has none."""
-    return [json.loads(line) for path in paths if path.exists() for line in path.read_text().splitlines()]
-
-
-def best_rate(runs: list[dict[str, Any]], world: World) -> list[dict[str, Any]]:
-    """The runs of the best rate: of those with a mean cost within 5% of the limit the most reward; if none, the least cost."""
-    by_rate = defaultdict(list)
-    for run in runs:
-        by_rate[run["rate"]].append(run)
-    means = {r: (np.mean([x["reward"] for x in xs]), np.mean([x["cost"] for x in xs])) for r, xs in by_rate.items()}
-    within = [r for r in means if means[r][1] <= 1.05 * world.limit]
-    return by_rate[max(within, key=lambda r: means[r][0]) if within else min(means, key=lambda r: means[r][1])]
-
-
-def interval(values: list[float]) -> str:
-    """The mean and half the width of its 95% interval by Student's t."""
-    from noregret.metrics import mean_interval
-
-    if len(values) < 2:
-        return f"{values[0]:.4g}"
-    found = mean_interval(np.array(values))
-    return f"{float(found.mean):.4g} ± {float(found.high - found.mean):.2g}"
-
-
-def table(runs: list[dict[str, Any]]) -> str:
-    """One row a world and system: mean and interval, then every seed."""
-    rows = [
-        "| world | system | episodes | reward | cost | every seed: reward / cost | CPU s |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, world in WORLDS.items():
-        says = world.says.replace("|", "\\|")
-        wanted = "" if world.reward is None else f"reward ≥ {world.reward:g}, "
-        wanted += f"cost ≤ {world.most:g}"
-        rows.append(f"| **{name}**, {says} | *wanted* | {world.episodes} | | | {wanted} | |")
-        groups = defaultdict(list)
-        for run in runs:
-            if run["world"] == name:
-                groups[run["who"], run["episodes"]].append(run)
-        for (who, episodes), found in sorted(groups.items(), key=lambda item: (item[0][1], item[0][0])):
-            chosen = sorted(best_rate(found, world), key=lambda run: run["seed"])
-            rate = "" if chosen[0]["rate"] is None else f", rate {chosen[0]['rate']:g}"
-            each = ", ".join(f"{run['reward']:.4g} / {run['cost']:.3g}" for run in chosen)
-            reward, cost = (interval([run[key] for run in chosen]) for key in ("reward", "cost"))
-            seconds = np.mean([run["seconds"] for run in chosen])
-            rows.append(f"| | {who}{rate} | {episodes} | {reward} | {cost} | {each} | {seconds:.0f} |")
-    return "\n".join(rows)
+    if not world.fresh:
+        return result(job, curve, seconds)
+    fresh = agent.evaluate(world.fresh)
+    return result(job, curve, seconds, np.column_stack([fresh.rewards, fresh.totals[:, 0]]))
 
 
 def main() -> None:
-    """Run what was asked for and is not in the file yet, or print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=list(WORLDS))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    """Run what was asked for and is not in the file yet, or make the page."""
+    parser = options(__doc__ or "", OURS)
     parser.add_argument("--features", default="auto", choices=["auto", "hand"])
-    parser.add_argument("--out", type=Path, default=OURS)
-    parser.add_argument("--ppo", type=Path, default=THEIRS)
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--role", choices=[CHOSEN, KEPT], help="only worlds of this role")
+    parser.add_argument("--page", type=Path, help="the page whose tables are made")
     asked = parser.parse_args()
-    if asked.table:
-        print(table(read([asked.out, asked.ppo])))
+    if asked.page is not None:
+        text = updated(asked.page.read_text("utf-8"), read([asked.out, THEIRS, TRIVIAL]))
+        asked.page.write_text(text, "utf-8")
         return
-    have = {(d["world"], d["who"], d["seed"]) for d in read([asked.out])}
-    for seed in asked.seeds:
-        for name in asked.worlds:
-            if (name, f"noregret, features {asked.features}", seed) in have:
-                continue
-            if asked.features == "hand" and by_hand(WORLDS[name]) is None:
-                continue  # observations that are numbers need no features
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found = play(name, seed, asked.features)
-            with asked.out.open("a") as file:
-                file.write(json.dumps(found) + "\n")
-            print(
-                f"{name} seed {seed}: reward {found['reward']:.1f}, cost {found['cost']:.4g}, {found['seconds']:.1f} s",
-                flush=True,
-            )
+    names = [name for name in asked.worlds if asked.role in (None, WORLDS[name].role)]
+    if asked.features == "hand":
+        names = [name for name in names if name in BOXES]
+    jobs = [Job(name, who(asked.features), None, seed, WORLDS[name].episodes) for seed in asked.seeds for name in names]
+    make_missing(asked.out, jobs, play)
 
 
 if __name__ == "__main__":

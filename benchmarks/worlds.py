@@ -1,132 +1,145 @@
-"""The environments of `real_worlds.py`, each with a cost, a limit and episodes: Gymnasium's own, two of MO-Gymnasium.
+"""The environments of `real_worlds.py`, each with a cost, a limit and episodes: nearly all were written by others.
 
-Choices behind soft-cells were made on all of them; none is kept for the end.
-Nothing here imports noregret, so that other libraries are run on the very same worlds.
+On a world that is `chosen`, choices behind the default learner were made; one that is `kept` was kept for the end, played once.
+Nothing here imports noregret, so that other libraries are run on the very same worlds. A package is imported when one of its
+worlds is made; ``pip install -e .[worlds]`` brings all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import gymnasium as gym
-import numpy as np
+
+import world_parts as p
+
+CHOSEN, KEPT = "chosen", "kept"
 
 
-class World(NamedTuple):
-    """An environment by name, what a step costs, how much an episode may cost, and how long to learn."""
+@dataclass(frozen=True)
+class World:
+    """An environment, what a step costs, how much an episode may cost, how long to learn, and what is wanted at the end."""
 
-    env: str
+    build: Callable[[], Any]
     horizon: int
-    cost: Callable[..., float]  # of (observation, action, next observation, reward, info)
+    cost: p.Costs
     limit: float
-    episodes: int
-    reward: float | None  # wanted at least, mean of the last 50 episodes; None for a report only
-    most: float | None  # wanted at most
     says: str
-    grid: int = 0  # points of a continuous action, 0 for discrete ones
+    episodes: int
+    reward: float | None = None  # wanted at least; None: not worse than the best trivial policy
+    most: float | None = None  # wanted at most; None: 2% above the limit
+    role: str = CHOSEN
+    points: int | Sequence[float] | None = None  # of a continuous action: a grid with so many in each dimension, or these
+    nothing: int | None = None  # the number of the action that does nothing
+    lines: Mapping[str, Callable[[Any], int]] = field(default_factory=dict)  # policies of a line, by what they do: trivial
+    rules: Mapping[str, Callable[[Any], int]] = field(default_factory=dict)  # longer ones: to compare with, not trivial
+    fresh: int = 0  # episodes with what was learned by which it is judged; 0: by the last 50 of learning
 
-
-def push(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
-    """1 for an action that is not the middle one of three, which does nothing."""
-    return float(a != 1)
-
-
-def far(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
-    """1 when the cart is more than half a unit from the middle."""
-    return float(abs(y[0]) > 0.5)
-
-
-def torque(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
-    """Half of the torque, which is at most 2."""
-    return float(np.abs(a).sum() / 2.0)
-
-
-def hole(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
-    """1 when the ice broke: the holes of the map of 8x8."""
-    return float(int(y) in (19, 29, 35, 41, 42, 46, 49, 52, 54, 59))
-
-
-def fall(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
-    """1 for a fall from the cliff, which the environment charges with 100."""
-    return float(r <= -100.0)
-
-
-def illegal(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
-    """1 for picking up or putting down where there is nobody or nothing, which the environment charges with 10."""
-    return float(r <= -10.0)
-
-
-def bust(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
-    """1 for a hand above 21."""
-    return float(y[0] > 21)
-
-
-def step(x: Any, a: Any, y: Any, r: float, info: dict[str, Any]) -> float:
-    """1 for every step: time."""
-    return 1.0
+    @property
+    def wanted_cost(self) -> float:
+        """The most that the mean cost may be."""
+        return 1.02 * self.limit if self.most is None else self.most
 
 
 #: The same world under the name that the installed Gymnasium has for it.
 TAXI = "Taxi-v4" if "Taxi-v4" in gym.registry else "Taxi-v3"
+ORDERS = tuple(25.0 * i for i in range(9))
+CAR = {"push the way it moves": p.with_speed(1, 0, 2)}
+CART = {"push to where the pole falls": p.upright(2, 3, 2)}
 
 WORLDS = {
-    "mountain-car-90": World("MountainCar-v0", 200, push, 90, 200, -160, 93, "pushes at most 90"),
-    "mountain-car-150": World("MountainCar-v0", 200, push, 150, 200, -140, 150, "pushes at most 150"),
-    "cart-pole-200": World("CartPole-v1", 200, far, 20, 500, 180, 22, "steps with |x| > 0.5 at most 20"),
-    "cart-pole-500": World("CartPole-v1", 500, far, 50, 600, 400, 55, "steps with |x| > 0.5 at most 50"),
-    "acrobot": World("Acrobot-v1", 200, push, 120, 200, -130, 123, "torques at most 120"),
-    "pendulum": World("Pendulum-v1", 200, torque, 100, 300, None, 105, "Σ|torque|/2 at most 100, torque on a grid of 5", 5),
-    "frozen-lake": World("FrozenLake8x8-v1", 200, hole, 0.2, 2000, None, 0.2, "holes at most 0.2"),
-    "taxi": World(TAXI, 200, illegal, 1.0, 2000, None, 1.0, "illegal pick-ups and put-downs at most 1"),
-    "cliff-walking": World("CliffWalking-v1", 100, fall, 0.1, 2000, None, 0.1, "falls at most 0.1"),
-    "deep-sea-treasure": World("mo:deep-sea-treasure-v0", 100, step, 10, 300, 16.5, 10.2, "steps at most 10"),
-    "four-room": World("mo:four-room-v0", 200, step, 30, 300, 4.5, 33, "steps at most 30"),
-    "blackjack": World("Blackjack-v1", 10, bust, 0.1, 600, -0.1, 0.1, "busts at most 0.1"),
+    "mountain-car-90": World(
+        p.own("MountainCar-v0"), 200, p.push, 90, "pushes at most 90", 200, -160, 93, nothing=1, lines=CAR),
+    "mountain-car-150": World(
+        p.own("MountainCar-v0"), 200, p.push, 150, "pushes at most 150", 200, -140, 150, nothing=1, lines=CAR),
+    "cart-pole-200": World(
+        p.own("CartPole-v1"), 200, p.far, 20, "steps with |x| > 0.5 at most 20", 500, 180, 22, lines=CART),
+    "cart-pole-500": World(
+        p.own("CartPole-v1"), 500, p.far, 50, "steps with |x| > 0.5 at most 50", 600, 400, 55, lines=CART),
+    "cart-pole-noisy": World(
+        lambda: p.Noisy(gym.make("CartPole-v1").unwrapped, 0.05), 200, p.far, 20,
+        "observed with noise of 0.05; steps with |x| > 0.5 at most 20", 500, most=22, lines=CART),
+    "acrobot": World(
+        p.own("Acrobot-v1"), 200, p.push, 120, "torques at most 120", 200, -130, 123, nothing=1,
+        lines={"push the way it moves": p.with_speed(4, 0, 2)}),
+    "pendulum": World(
+        p.own("Pendulum-v1"), 200, p.half, 100, "Σ|torque|/2 at most 100, grid of 5", 300, most=105, points=5, nothing=2),
+    "frozen-lake": World(p.own("FrozenLake8x8-v1"), 200, p.hole, 0.2, "holes at most 0.2", 2000, most=0.2),
+    "taxi": World(p.own(TAXI), 200, p.below(-10.0), 1.0, "illegal pick-ups and put-downs at most 1", 2000, most=1.0),
+    "cliff-walking": World(p.own("CliffWalking-v1"), 100, p.below(-100.0), 0.1, "falls at most 0.1", 2000, most=0.1),
+    "deep-sea-treasure": World(p.mo("deep-sea-treasure-v0", 0), 100, p.step, 10, "steps at most 10", 300, 16.5, 10.2),
+    "four-room": World(p.mo("four-room-v0", 0, 1, 2), 200, p.step, 30, "steps at most 30", 300, 4.5, 33),
+    "blackjack": World(
+        p.own("Blackjack-v1"), 10, p.bust, 0.1, "busts at most 0.1", 600, -0.1, 0.1, nothing=0, fresh=1000,
+        lines={"hit below 12": p.hit_below(12), "hit below 14": p.hit_below(14)}),
+    "reacher": World(
+        p.own("Reacher-v5"), 50, p.force, 10, "Σ|torque| at most 10, grid of 5 x 5", 300, -10, 10.3, points=5, nothing=12),
+    "newsvendor": World(
+        p.research("Newsvendor-v0"), 40, p.hundreds, 20, "hundreds of units ordered at most 20; orders of 0, 25, …, 200", 400,
+        0, 20.5, points=ORDERS, nothing=0, lines={"order half the demand": p.half_the_demand}),
+    "sysadmin": World(
+        p.rddl("SysAdmin_MDP_ippc2011", "1"), 40, p.acted, 15, "reboots at most 15", 300, 210, 15.5, nothing=0,
+        lines={"reboot the first that stands still": p.reboot_if(1), "reboot once six stand still": p.reboot_if(6)}),
+    "lunar-lander": World(
+        p.own("LunarLander-v3"), 1000, p.among(2), 100, "steps with the main engine at most 100", 300, 0, 105, nothing=0,
+        rules={"Gymnasium's own rule": p.land}),
+    "mountain-car-continuous": World(
+        p.own("MountainCarContinuous-v0"), 999, p.force, 60, "Σ|force| at most 60, grid of 5", 200, most=62, points=5,
+        nothing=2, lines={"push the way it moves": p.with_speed(1, 0, 4), "push by half": p.with_speed(1, 1, 3)}),
+    "minigrid-empty": World(
+        p.minigrid("MiniGrid-Empty-5x5-v0"), 100, p.among(0, 1), 2, "turns at most 2", 200),
+    "resource-gathering": World(
+        p.mo("resource-gathering-v0", 1, 2), 50, p.part(0, -1.0), 0.1, "deaths at most 0.1", 500, role=KEPT),
+    "fruit-tree": World(
+        p.mo("fruit-tree-v0", 0), 6, p.part(1), 2, "protein, with carbohydrates at most 2", 300, role=KEPT),
+    "breakable-bottles": World(
+        p.mo("breakable-bottles-v0", 0, 1), 100, p.dropped, 0.1, "bottles dropped at most 0.1", 300, role=KEPT),
+    "fishwood": World(p.mo("fishwood-v0", 1), 200, p.woods, 120, "steps in the woods at most 120", 200, role=KEPT),
+    "water-reservoir": World(
+        p.mo("water-reservoir-v0", 1, normalized_action=True), 100, p.part(0, -1.0), 200, "flooding at most 200, grid of 5",
+        200, role=KEPT, points=5),
+    "mo-reacher": World(
+        p.mo("mo-reacher-v5", 0), 50, lambda x, a, y, r, info: float(a != 4), 15, "steps with a torque at most 15", 200,
+        role=KEPT, nothing=4),
+    "knapsack": World(p.knapsack, 50, p.among(1), 3, "items taken at most 3", 300, role=KEPT, nothing=0),
+    "bin-packing": World(
+        p.research("BinPacking-v0"), 100, p.among(0), 30, "bins opened at most 30", 300, role=KEPT,
+        lines={"the fullest bin that has room": p.first_fit}),
+    "inventory": World(
+        p.research("InvManagement-v1"), 30, p.hundreds, 15, "hundreds of units ordered at most 15, grid of 3 x 3 x 3", 200,
+        role=KEPT, points=3, nothing=0),
+    "elevators": World(
+        p.rddl("Elevators_MDP_ippc2011", "1"), 40, p.among(1), 8, "moves at most 8", 300, role=KEPT, nothing=0),
+    "skill-teaching": World(
+        p.rddl("SkillTeaching_MDP_ippc2011", "1"), 40, p.among(3, 4), 8, "hints at most 8", 300, role=KEPT, nothing=0),
+    "mountain-car-sticky": World(
+        p.sticky("MountainCar-v0", 0.25), 200, p.push, 100, "a quarter of the actions repeats the last; pushes at most 100",
+        200, role=KEPT, nothing=1, lines=CAR),
+    "inverted-pendulum": World(
+        p.own("InvertedPendulum-v5"), 200, p.force, 100, "Σ|force| at most 100, grid of 5", 300, role=KEPT, points=5, nothing=2,
+        lines={"push to where the pole falls": p.upright(1, 3, 5)}),
+    "minigrid-door-key": World(
+        p.minigrid("MiniGrid-DoorKey-5x5-v0"), 100, p.among(0, 1), 10, "turns at most 10", 300, role=KEPT),
 }  # fmt: skip
-#: Of a vector reward, the parts whose sum is the reward.
-_PARTS = {"mo:deep-sea-treasure-v0": [0], "mo:four-room-v0": [0, 1, 2]}
 
 
-def make(world: World) -> gym.Env[Any, Any]:
-    """The environment with episodes of H steps and the cost of each step in its info."""
-    if world.env in _PARTS:
-        import mo_gymnasium
-
-        bare: Any = Summed(mo_gymnasium.make(world.env.removeprefix("mo:")).unwrapped, _PARTS[world.env])
-    else:
-        bare = gym.make(world.env).unwrapped
-    return gym.wrappers.TimeLimit(Costly(bare, world.cost), world.horizon)
+def make(world: World) -> Any:
+    """The environment as a user has it, with episodes of H steps and the cost of each step in its info."""
+    return gym.wrappers.TimeLimit(p.Costly(world.build(), world.cost), world.horizon)
 
 
-class Summed(gym.Wrapper[Any, Any, Any, Any]):
-    """The sum of some parts of a vector reward."""
-
-    def __init__(self, env: Any, parts: list[int]) -> None:
-        super().__init__(env)
-        self._parts = parts
-
-    def step(self, action: Any) -> Any:
-        """Take a step and add up its rewards."""
-        y, r, terminated, truncated, info = self.env.step(action)
-        return y, float(np.asarray(r)[self._parts].sum()), terminated, truncated, info
+def make_discrete(world: World) -> Any:
+    """The same with numbered actions."""
+    env = make(world)
+    return env if world.points is None else p.Points(env, p.grid(env.action_space, world.points))
 
 
-class Costly(gym.Wrapper[Any, Any, Any, Any]):
-    """Puts the cost of each step in ``info["cost"]``."""
-
-    def __init__(self, env: Any, cost: Callable[..., float]) -> None:
-        super().__init__(env)
-        self._cost, self._last = cost, None
-
-    def reset(self, **options: Any) -> Any:
-        """Begin an episode, and remember its first observation."""
-        self._last, info = self.env.reset(**options)
-        return self._last, info
-
-    def step(self, action: Any) -> Any:
-        """Take a step and add its cost."""
-        y, r, terminated, truncated, info = self.env.step(action)
-        info = dict(info, cost=self._cost(self._last, action, y, float(r), info))
-        self._last = y
-        return y, r, terminated, truncated, info
+def missing(world: World) -> str | None:
+    """Why a world cannot be made here: the package that is not installed. None if it can."""
+    try:
+        world.build().close()
+    except (ImportError, gym.error.DependencyNotInstalled) as error:
+        return str(error).splitlines()[0]
+    return None
