@@ -6,7 +6,7 @@ Reward 1 at the goal. Cost: 1 for falling into a hole; at most 0.2 an episode. T
 of field and move is counted, and an episode costs the same at any time.
 
 The limit is met by the mean over episodes while the agent goes on learning: plans that fall in 0.15 and in 0.25 of their
-episodes earn the same here, and it alternates between such plans. One of them alone, which is what ``evaluate`` plays, may lie on
+episodes earn the same here, and it alternates between such plans. One of them alone, which ``evaluate`` plays, may lie on
 either side of the limit.
 """
 
