@@ -168,9 +168,19 @@ class StoredRuns(Reader):
 class Checkpoint(Reader):
     """A run that goes on from its checkpoint; resealed, as a stranger can."""
 
+    #: A learner of each family, whose states differ: counts, orders of next states, a program's basis, streams.
     KEYS: ClassVar[list[RunKey]] = [
-        make_key(problem=SMALL, learner="uniform", episodes=60, record_every=10),
-        make_key(problem=SMALL, learner="primal-dual-lsvi", episodes=60, record_every=10),
+        make_key(problem=SMALL, learner=learner, episodes=60, record_every=10)
+        for learner in (
+            "uniform",
+            "primal-dual-lsvi",
+            "opt-dual",
+            "posterior-sampling",
+            "triple-q",
+            "crpo",
+            "opdop",
+            "reward-free",
+        )
     ]
 
     def prepare(self, folder: Path) -> None:

@@ -270,9 +270,9 @@ def test_a_run_that_kills_its_workers_is_given_up(tmp_path, monkeypatch):
 
     (tmp_path / "deadly.py").write_text(
         "import os, sys\nfrom noregret import learners\n\n@learners.register\nclass Deadly(learners.fixed.Uniform):\n"
-        "    name = 'deadly'\n    def __init__(self, *args, **kwargs):\n"
+        "    name = 'deadly'\n    def begin(self, c):\n"
         "        if '-P' in sys.orig_argv:  # a worker\n            os.abort()\n"
-        "        super().__init__(*args, **kwargs)\n"
+        "        return super().begin(c)\n"
     )
     monkeypatch.setattr(processes, "DEATHS", 2)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]]))

@@ -12,13 +12,17 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from textwrap import indent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tools.docsite.site import Files, Page, Site
+
+if TYPE_CHECKING:
+    from nbclient import NotebookClient
 
 #: Seconds that one cell may take.
 PATIENCE = 300
@@ -82,13 +86,41 @@ def execute(path: Path, folder: Path, store: Path) -> None:
     client.extra_arguments = ["--log-level=ERROR"]
     store.mkdir(parents=True, exist_ok=True)
     own = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "COLUMNS": "100", "NOREGRET_DOCS_STORE": str(store)}
-    client.execute(env=os.environ | own)
+    _execute(client, work / "kernel.txt", os.environ | own)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
         if "outputs" in cell:  # warnings name files of the machine that built the site
             cell["outputs"] = [output for output in cell["outputs"] if output.get("name") != "stderr"]
     shutil.rmtree(work)
     (folder / "notebook.ipynb").write_text(nbformat.writes(notebook, version=4))  # type: ignore[no-untyped-call]
+
+
+def _execute(client: NotebookClient, words: Path, env: dict[str, str]) -> None:
+    """Run the cells. What the kernel's process writes to stderr itself until the last cell is passed on.
+
+    A kernel that was told to end may fall over its own sockets (libzmq then asserts, on some machines, now and then). That is
+    no fault of the site: it is shown only where the notebook failed.
+
+    Args:
+        client: of the notebook.
+        words: a file for what the kernel's process writes to stderr.
+        env: the kernel's environment.
+    """
+    said = 0
+
+    def note(**_: Any) -> None:
+        nonlocal said
+        said = words.stat().st_size
+
+    client.on_cell_complete = note
+    with words.open("wb") as file:
+        try:
+            client.execute(env=env, stderr=file)
+        except BaseException:
+            said = words.stat().st_size
+            raise
+        finally:
+            sys.stderr.write(words.read_bytes()[:said].decode(errors="replace"))
 
 
 def to_markdown(notebook: Any, place: str) -> tuple[str, dict[str, bytes]]:

@@ -22,6 +22,8 @@ Places = NDArray[np.uint32]
 Flags = NDArray[np.bool_]
 #: The state of a random stream, (1,).
 Stream = NDArray[np.uint64]
+#: From what to what something that counts may be in a file, and the state of a random stream; both are exact as float64 or int.
+COUNTS, STREAMS = (0, 2**53), (0, 2**64 - 1)
 #: A number to index with.
 Index = int | np.int64 | np.uint32
 #: A state and an action.

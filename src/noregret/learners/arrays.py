@@ -85,17 +85,18 @@ def flatten(state: Any) -> dict[str, Numbers]:
     return found
 
 
-def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "", begun: Mapping[str, Numbers] | None = None) -> None:
+def check_numbers(state: Any, given: dict[str, Numbers], begun: Mapping[str, Numbers], prefix: str = "") -> None:
     """Refuse entries of a state that would send the kernels out of their tables, or poison all that follows.
 
-    A NamedTuple within the state may have a method ``limits``: for fields that are used as indices, the least and the largest
-    number that may stand there.
+    A NamedTuple within the state may have a method ``limits``: for fields of whole numbers, which kernels index with or count
+    with, the least and the largest number that may stand there. Whole numbers without limits must be those of a learner that
+    begins; a field that changes and has no limits would not come back from the learner's own checkpoints.
 
     Args:
         state: the learner's own, which says what is allowed.
         given: entries by dotted name, of the right shapes.
-        prefix: where ``state`` is within the learner's state.
         begun: entries of a learner that begins. Some hold a number that stands for infinity, which may stay.
+        prefix: where ``state`` is within the learner's state.
     """
     limits = state.limits() if hasattr(state, "limits") else {}
     for key, value in state._asdict().items():
@@ -103,9 +104,11 @@ def check_numbers(state: Any, given: dict[str, Numbers], prefix: str = "", begun
         if hasattr(value, "given"):
             continue
         if hasattr(value, "_asdict"):
-            check_numbers(value, given, f"{name}.", begun)
+            check_numbers(value, given, begun, f"{name}.")
         elif name in given and given[name].size:
-            array = np.asarray(given[name])
+            array, first = np.asarray(given[name]), np.asarray(begun.get(name, ()))
+            if key not in limits and array.dtype.kind in "iu" and not np.array_equal(array, first):
+                raise InputError(f"state[{name!r}] is not what it is when a learner begins; it does not change")
             if key in limits or array.dtype.kind == "f":
-                most = max(LARGEST, float(np.abs(begun[name]).max())) if begun and name in begun else LARGEST
+                most = max(LARGEST, float(np.abs(first).max(initial=0.0)))
                 check_range(f"state[{name!r}]", array, limits.get(key, (-most, most)))

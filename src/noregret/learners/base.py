@@ -281,7 +281,7 @@ class Learner(ABC):
         own = flatten(self._state)
         check_arrays(own, state, lambda key: None, "state")
         if not is_guest(type(self._state).__module__):
-            check_numbers(self._state, state, begun=own)
+            check_numbers(self._state, state, own)
         for key, array in own.items():
             array[...] = state[key]
         self._planned = False

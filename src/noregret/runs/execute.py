@@ -97,7 +97,7 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Endi
         if store.finished(key.id):  # by another, between the two lines above
             store.tidy(key.id)
             return Ending(key.id, "there")
-        sitting = datetime.now(UTC)
+        sitting, first = datetime.now(UTC), 0
         try:
             checkpoints = store.checkpoints(key.id)
             trial, before = _take_up(key, store, checkpoints, settings)
@@ -108,6 +108,10 @@ def execute(key: RunKey, store: Store, settings: Settings | None = None) -> Endi
         except FileError:
             raise
         except Exception as error:
+            if first:  # its checkpoint's numbers may each be possible and together be wrong: the run is judged from its start
+                _forget(store, key, checkpoints, f"its checkpoint of episode {first} led to an error: {one_line(error)}")
+                held.close()
+                return execute(key, store, settings)
             if settings.raises:
                 raise
             line = one_line(error)
@@ -169,6 +173,7 @@ def _take_up(key: RunKey, store: Store, checkpoints: CheckpointKeeper, settings:
     """The trial where its last whole checkpoint left it, compiled, and what earlier sittings took.
 
     A checkpoint that does not fit, of another version's learner, is named in a warning and moved aside; the run starts again.
+    So does a run that fails after it was taken up.
     """
     begun: dict[str, Any] = {"seconds": 0.0, "sittings": 0, "started": None}
     trial, checkpoint = _fresh(key, settings), checkpoints.load()
@@ -180,9 +185,14 @@ def _take_up(key: RunKey, store: Store, checkpoints: CheckpointKeeper, settings:
         trial.restore(k, arrays, meta)
         return trial, {name: meta[name] for name in begun}
     except (InputError, KeyError, ValueError, TypeError) as error:
-        store.set_aside(store.work(key.id), InputError(f"run {key.id}: its checkpoint does not fit: {one_line(error)}"))
-        checkpoints.forget()
+        _forget(store, key, checkpoints, f"its checkpoint does not fit: {one_line(error)}")
         return _fresh(key, settings), begun
+
+
+def _forget(store: Store, key: RunKey, checkpoints: CheckpointKeeper, why: str) -> None:
+    """Move a checkpoint aside, with a warning that says why."""
+    store.set_aside(store.work(key.id), InputError(f"run {key.id}: {why}"))
+    checkpoints.forget()
 
 
 def _fresh(key: RunKey, settings: Settings) -> Trial:

@@ -25,7 +25,7 @@ from noregret.kernels.gram.dense import Sizes, record
 from noregret.kernels.gram.noise import doubt, joined, logarithm
 from noregret.kernels.gram.stream import aim, at_the_end, left_over, regress
 from noregret.kernels.steps.softmax import soft_max
-from noregret.kernels.types import Array, Flags, Integers, SweepRule
+from noregret.kernels.types import COUNTS, Array, Flags, Integers, SweepRule
 
 #: The tolerance that follows 0, features having norms of at most 1.
 FIRST_TOLERANCE = 0.01
@@ -61,7 +61,7 @@ class BoundedGram(NamedTuple):
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that kernels index with, and the least and largest number each may hold."""
         room = self.M.shape[1]
-        return {"counts": (0, room), "end": (-1, room - 1), "visits": (0, 2**53)}
+        return {"counts": (0, room), "end": (-1, room - 1), "visits": COUNTS}
 
     def lengths(self, states: int, slots: int) -> dict[str, int]:
         """The second axis of the arrays that grow, where so many states are kept a step."""

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import teach
 from noregret.kernels.gram.inverse import REFRESH, from_factor, inverse_factor
-from noregret.kernels.types import Array, Flags, Integers
+from noregret.kernels.types import COUNTS, Array, Flags, Integers
 
 if TYPE_CHECKING:
     from noregret.kernels.gram.bounded import BoundedGram
@@ -87,7 +87,7 @@ class DenseGram(NamedTuple):
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that kernels index with, and the least and largest number each may hold."""
         most = {"slot": self.M.shape[1] - 1, "slots": self.M.shape[1], "counts": self.F.shape[1] * self.q.shape[3]}
-        most |= {"pendings": self.pending.shape[1], "pending_block": self.Lambda.shape[1] - 1, "visits": 2**53}
+        most |= {"pendings": self.pending.shape[1], "pending_block": self.Lambda.shape[1] - 1, "visits": COUNTS[1]}
         most["end"] = most["counts"] - 1
         return {key: (-1 if key in ("slot", "end") else 0, value) for key, value in most.items()}
 

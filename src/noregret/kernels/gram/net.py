@@ -39,6 +39,10 @@ class NetGram(NamedTuple):
     weight: float  # of w, s_w
     square: float  # of β²Λ⁻¹, s_A
 
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that kernels index with, and the least and largest number each may hold."""
+        return self.gram.limits()
+
 
 def net_gram(gram: NumberedGram, eps: float, d: int, m: int) -> NetGram:
     """The net of radius ``eps`` over a Gram of dimension d."""

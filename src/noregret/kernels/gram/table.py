@@ -16,7 +16,7 @@ from noregret.kernels.gram.base import each, estimate_covered, teach
 from noregret.kernels.gram.inverse import REFRESH, add_row, from_factor, inverse_factor
 from noregret.kernels.gram.noise import Noise, no_noise, notice, renew, varies
 from noregret.kernels.steps.softmax import soft_max
-from noregret.kernels.types import Array, Bonus, Bounds, Flags, Integers, Places, PlanTables, SweepRule, ValueTables
+from noregret.kernels.types import COUNTS, Array, Bonus, Bounds, Flags, Integers, Places, PlanTables, SweepRule, ValueTables
 
 
 class TableGram(NamedTuple):
@@ -48,7 +48,7 @@ class TableGram(NamedTuple):
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that kernels index with, and the least and largest number each may hold."""
         S = self.known.shape[1]
-        return {"active": (0, S - 1), "actives": (0, S), "seen_state": (0, S - 1), "seen": (0, S)}
+        return {"active": (0, S - 1), "actives": (0, S), "seen_state": (0, S - 1), "seen": (0, S), "visits": COUNTS}
 
 
 def table_gram(

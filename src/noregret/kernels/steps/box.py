@@ -36,6 +36,10 @@ class Box(NamedTuple):
     order: Integers  # (H,S)
     value: Array  # (S,) v, scratch
 
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that kernels index with, and the least and largest number each may hold."""
+        return {"order": (0, len(self.value) - 1)}
+
 
 def whole_box(H: int, S: int, A: int, *, shared: bool = False) -> Box:
     """Make the box of which nothing is known: it holds every distribution."""

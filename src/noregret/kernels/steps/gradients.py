@@ -18,7 +18,7 @@ from noregret.kernels.gram.base import States, estimate, everyone
 from noregret.kernels.gram.one_hot import OneHotGram, one_hot_gram
 from noregret.kernels.steps.mirror import mirror_step, policy_value
 from noregret.kernels.steps.primal_dual import dual_move, start_value
-from noregret.kernels.types import Array, Flags, Integers, Stream
+from noregret.kernels.types import COUNTS, Array, Flags, Integers, Stream
 from noregret.kernels.worlds.draws import uniform
 from noregret.kernels.worlds.simulator import Simulator, rollouts, sample_model, simulate_next
 from noregret.kernels.worlds.world import CompiledWorld
@@ -50,6 +50,10 @@ class Flow(NamedTuple):
     reached: Array  # (m,) ⟨x,g_i⟩
     top: Array  # (H,) the most that v may be
     steps: Integers  # (1,) how many were made
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that count, and the least and largest number each may hold."""
+        return {"steps": COUNTS}
 
 
 class FlowRule(NamedTuple):

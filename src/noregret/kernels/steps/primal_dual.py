@@ -12,7 +12,7 @@ from noregret.kernels.compiler.flat import row
 from noregret.kernels.compiler.jit import jit, overload
 from noregret.kernels.gram.base import spread
 from noregret.kernels.steps.balance import Balance, factor, sharpen, swung
-from noregret.kernels.types import Array, Bonuses, DualRule, Gram, Integers, SharpRule, SweepRule, ValueTables
+from noregret.kernels.types import COUNTS, Array, Bonuses, DualRule, Gram, Integers, SharpRule, SweepRule, ValueTables
 
 #: Episodes that miss a threshold by less than this on average make shorter steps of the dual.
 LEAST_MISS = 0.01
@@ -31,6 +31,10 @@ class Dual(NamedTuple):
     memory: Array | None  # (2,m) running means of observed − estimated and of (b − observed)²; None: only the estimate counts
     k: Integers  # (1,) episodes so far
     balance: Balance | None = None  # of a soft-max too soft and prices that swing, where that is measured
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that count, and the least and largest number each may hold."""
+        return {"k": COUNTS}
 
 
 class PriceRule(NamedTuple):

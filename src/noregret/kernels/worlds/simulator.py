@@ -14,7 +14,7 @@ import numpy as np
 
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.one_hot import OneHotGram, take
-from noregret.kernels.types import Array, Flags, Index, Integers, Pair, Policies, Stream
+from noregret.kernels.types import COUNTS, Array, Flags, Index, Integers, Pair, Policies, Stream
 from noregret.kernels.worlds.draws import uniform
 from noregret.kernels.worlds.world import CompiledWorld, draw_action, draw_width, transition
 
@@ -26,6 +26,10 @@ class Simulator(NamedTuple):
     drawn: Integers  # (1,) draws so far
     u: Array  # the uniforms of a draw
     outcome: Array  # (1,J) reward and utilities of the last draw
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that count, and the least and largest number each may hold."""
+        return {"drawn": COUNTS}
 
 
 def simulator_of(world: CompiledWorld) -> Simulator:

@@ -11,6 +11,7 @@ from noregret._system.arrays import LARGEST, check_arrays, check_range
 from noregret.errors import InputError
 from noregret.kernels.gram.bounded import BoundedGram, make_room, place
 from noregret.kernels.gram.dense import DenseGram
+from noregret.kernels.types import COUNTS, STREAMS
 from noregret.learners.arrays import Numbers, check_numbers, flatten
 from noregret.problems.base import Array
 
@@ -32,8 +33,8 @@ class DenseState(NamedTuple):
     counters: NDArray[np.int64]  # (3,) episodes seen, plans made, whether the plan stands
 
     def limits(self) -> dict[str, tuple[int, int]]:
-        """Fields that count, and the least and largest number each may hold."""
-        return {"counters": (0, 2**53)}
+        """Fields that count or are hashes, and the least and largest number each may hold."""
+        return {"counters": COUNTS, "key": STREAMS}
 
 
 def with_room(state: DenseState, room: int) -> tuple[DenseState, int]:
@@ -130,7 +131,7 @@ def restored(state: DenseState, room: int, given: dict[str, Numbers], most: floa
     arrays: dict[str, Any] = {k[5:]: v for k, v in given.items() if k.startswith("gram.")}
     gram = state.gram._replace(**arrays)
     state = state._replace(gram=gram, **{k: v for k, v in given.items() if not k.startswith("gram.")})
-    check_numbers(state, given)
+    check_numbers(state, given, own)
     return state, room
 
 

@@ -43,7 +43,7 @@ from noregret.kernels.steps.bisection import attempt, bisect
 from noregret.kernels.steps.bisection import register as register_attempt
 from noregret.kernels.steps.primal_dual import start_value
 from noregret.kernels.steps.softmax import entropy, soft_max
-from noregret.kernels.types import GramOfStates, Integers
+from noregret.kernels.types import COUNTS, GramOfStates, Integers
 from noregret.learners.lsvi.least_squares import LeastSquaresLearner
 from noregret.learners.lsvi.sharing import empty_gram, feature_map
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing, told_safe_policy
@@ -78,6 +78,10 @@ class OPSEState(NamedTuple):
     kappa: float
     top: float  # C_y
     passes: int
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that count, and the least and largest number each may hold."""
+        return {"safe": COUNTS}
 
 
 @jit

@@ -54,7 +54,7 @@ from noregret.kernels.steps.commitment import fill_moves, fill_worth, play_game
 from noregret.kernels.steps.programs import Basis, Rows, mixture, solve
 from noregret.kernels.steps.programs import basis as new_basis
 from noregret.kernels.steps.programs import rows as new_rows
-from noregret.kernels.types import GramOfStates, Integers
+from noregret.kernels.types import COUNTS, GramOfStates, Integers
 from noregret.learners.lsvi.least_squares import RIDGE, LeastSquaresLearner
 from noregret.learners.lsvi.primal_dual import backward
 from noregret.learners.lsvi.rule import Rule
@@ -112,6 +112,10 @@ class RewardFreeState(NamedTuple):
     b: Array  # (m,)
     start: Array  # (S,)
     available: NDArray[np.bool_]  # (H,S,A)
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that count, and the least and largest number each may hold."""
+        return {"tally": COUNTS}
 
 
 @partial(jit, inline=True)

@@ -44,7 +44,7 @@ from noregret.kernels.steps.primal_dual import start_value
 from noregret.kernels.steps.programs import Basis, Rows, mixture, solve, utilities_of
 from noregret.kernels.steps.programs import basis as new_basis
 from noregret.kernels.steps.programs import rows as new_rows
-from noregret.kernels.types import Array, Flags, Integers
+from noregret.kernels.types import COUNTS, Array, Flags, Integers
 from noregret.learners.presets import Resolved, told_safe_policy
 from noregret.learners.tabular import TabularLearner, known_of, steps_left
 
@@ -104,6 +104,10 @@ class PlanState(NamedTuple):
     rule: PlanRule
     belief: Any  # Means, or what a model is drawn from
     uniforms: Array  # (n,) what a belief draws with
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that count, and the least and largest number each may hold."""
+        return {"tally": COUNTS}
 
 
 @jit

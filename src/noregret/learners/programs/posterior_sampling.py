@@ -34,7 +34,7 @@ import numpy as np
 from noregret.kernels.compiler.flat import row
 from noregret.kernels.compiler.jit import add_body, jit
 from noregret.kernels.steps.programs import Rows
-from noregret.kernels.types import Array, Stream
+from noregret.kernels.types import STREAMS, Array, Stream
 from noregret.kernels.worlds.draws import dirichlet, seed, uniform
 from noregret.learners.presets import FOUND, Constants, Count, Number, Resolved, Word, sharing
 from noregret.learners.programs.planning import REPLANS, PlanningLearner, PlanRule, PlanState, believe
@@ -46,6 +46,10 @@ class Dirichlet(NamedTuple):
 
     prior: float  # κ
     stream: Stream  # (1,)
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """What the stream may be."""
+        return {"stream": STREAMS}
 
 
 @jit

@@ -27,7 +27,7 @@ import numpy as np
 
 from noregret.kernels.compiler.jit import add_body
 from noregret.kernels.steps.gradients import crpo_choose, crpo_move
-from noregret.kernels.types import Array, Integers
+from noregret.kernels.types import COUNTS, Array, Integers
 from noregret.learners.presets import FOUND, Constants, Number, Resolved
 from noregret.learners.registry import register
 from noregret.learners.simulator.simulated import DRAWS, ESTIMATE, SimulatorLearner, SimulatorState, evaluate, look, move
@@ -40,6 +40,10 @@ class Rectified(NamedTuple):
     tol: float
     tally: Integers  # (1+m,) steps for the reward and for each constraint
     prices: Array  # (m,) of the last step: 1 for the constraint that it was for
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Fields that count, and the least and largest number each may hold."""
+        return {"tally": COUNTS}
 
 
 def step(method: Rectified, state: SimulatorState) -> None:

@@ -26,7 +26,7 @@ from noregret.kernels.compiler.dispatch import register as register_kernels
 from noregret.kernels.compiler.jit import by_type
 from noregret.kernels.steps.empirical import empirical_model
 from noregret.kernels.steps.gradients import Iterate, evaluate_by_draws, iterate_on
-from noregret.kernels.types import Array, Integers, Stream
+from noregret.kernels.types import STREAMS, Array, Integers, Stream
 from noregret.kernels.worlds.draws import seed
 from noregret.kernels.worlds.simulator import Simulator
 from noregret.learners.presets import Count, Resolved, Word
@@ -54,6 +54,10 @@ class SimulatorState(NamedTuple):
     kept: bool  # whether draws are kept in a model
     draws: int
     method: Any  # NPG, Rectified or Saddle
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """What the stream may be."""
+        return {"stream": STREAMS}
 
 
 @by_type
