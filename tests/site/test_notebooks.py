@@ -1,4 +1,4 @@
-"""Notebooks of the site: what a kernel's process says itself is heard while cells run, and not when it falls over at its end."""
+"""Notebooks of the site: the build passes on what a kernel's process writes while cells run, and not its last words."""
 
 from __future__ import annotations
 
