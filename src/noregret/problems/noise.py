@@ -80,14 +80,16 @@ def some_pairs(share: float, S: int, A: int) -> Mask:
 
 def clipped_mean(centre: ArrayLike, scale: float) -> Array:
     """E clip(c + σZ, 0, 1) for each centre c: Φ and its integral, in closed form."""
+    return _clipped(np.asarray(centre, dtype=np.float64), scale)[0]
+
+
+def _clipped(c: Array, scale: float) -> tuple[Array, Array]:
+    """The mean of clipped noise, and its slope in c: the probability that nothing is clipped."""
     from scipy.special import ndtr
 
-    c = np.asarray(centre, dtype=np.float64)
     low, high = -c / scale, (1.0 - c) / scale
-    density = (np.exp(-0.5 * low**2) - np.exp(-0.5 * high**2)) / np.sqrt(2.0 * np.pi)
-    with np.errstate(invalid="ignore"):
-        inside = np.where(np.isfinite(c), c, 0.0) * (ndtr(high) - ndtr(low)) + scale * density
-    return np.asarray(inside + ndtr(-high))
+    inside, density = ndtr(high) - ndtr(low), (np.exp(-0.5 * low**2) - np.exp(-0.5 * high**2)) / np.sqrt(2.0 * np.pi)
+    return np.asarray(np.where(np.isfinite(c), c, 0.0) * inside + scale * density + ndtr(-high)), np.asarray(inside)
 
 
 def centres(mean: ArrayLike, scale: float) -> Array:
@@ -103,12 +105,16 @@ def centres(mean: ArrayLike, scale: float) -> Array:
     """
     mu = np.asarray(mean, dtype=np.float64)
     low, high = np.full(mu.shape, -40.0 * scale), np.full(mu.shape, 1.0 + 40.0 * scale)
-    for _ in range(80):  # bisection, to the last bit
-        middle = 0.5 * (low + high)
-        below = clipped_mean(middle, scale) < mu
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    found = 0.5 * (low + high)
-    return np.asarray(np.where(mu <= 0.0, -np.inf, np.where(mu >= 1.0, np.inf, found)))
+    c = 0.5 * (low + high)
+    for _ in range(80):  # Newton's steps, and halves where one would leave what is left
+        value, slope = _clipped(c, scale)
+        low, high = np.where(value < mu, c, low), np.where(value < mu, high, c)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = c + (mu - value) / slope
+        before, c = c, np.where((low < step) & (step < high), step, 0.5 * (low + high))
+        if np.all(np.abs(c - before) <= 1e-15 * (1.0 + np.abs(c))):
+            break
+    return np.asarray(np.where(mu <= 0.0, -np.inf, np.where(mu >= 1.0, np.inf, c)))
 
 
 def show(kind: Noise, values: Array, scale: float, u: Array) -> Array:
