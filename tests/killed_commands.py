@@ -16,7 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import optuna  # noqa: F401 - imported here, so that no child spends its life on it
+# Imported here, so that no child spends its life on it.
+import jinja2  # noqa: F401
+import optuna  # noqa: F401
+import plotly.offline  # noqa: F401
+import rich.table  # noqa: F401
+import scipy.optimize
+import scipy.stats  # noqa: F401
 from benchmarks.command import run
 from benchmarks.protocol import Judged
 from benchmarks.table1 import __main__ as table1
