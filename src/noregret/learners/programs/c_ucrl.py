@@ -24,12 +24,11 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, PlanningLearner
+from noregret.learners.programs.planning import REPLANS, PlanningLearner, Program
 from noregret.learners.registry import register
 
 
@@ -51,7 +50,7 @@ class CUCRL(PlanningLearner):
         PROBABILITY,
     )
 
-    def numbers(self, c: Resolved) -> dict[str, Any]:
+    def numbers(self, c: Resolved) -> Program:
         """What the program of this learner is made of."""
         J = 1 + self.spec.n_constraints
         L = math.log(self.spec.available.size * J * math.pi**2 * self.episodes**2 / (3 * c.p))

@@ -23,12 +23,11 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import HOEFFDING, REPLANS, PlanningLearner
+from noregret.learners.programs.planning import HOEFFDING, REPLANS, PlanningLearner, Program
 from noregret.learners.registry import register
 
 
@@ -54,7 +53,7 @@ class CMDPRL(PlanningLearner):
         PROBABILITY,
     )
 
-    def numbers(self, c: Resolved) -> dict[str, Any]:
+    def numbers(self, c: Resolved) -> Program:
         """What the program of this learner is made of."""
         T = self.episodes * self.spec.horizon
         L = math.log(self.spec.available.size * T / c.p)

@@ -22,12 +22,11 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, PlanningLearner
+from noregret.learners.programs.planning import REPLANS, PlanningLearner, Program
 from noregret.learners.registry import register
 
 
@@ -48,7 +47,7 @@ class ConRL(PlanningLearner):
         PROBABILITY,
     )
 
-    def numbers(self, c: Resolved) -> dict[str, Any]:
+    def numbers(self, c: Resolved) -> Program:
         """What the program of this learner is made of."""
         J = 1 + self.spec.n_constraints
         L = math.log(8 * self.spec.available.size * J * self.episodes**2 / c.p)

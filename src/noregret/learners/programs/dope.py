@@ -24,13 +24,12 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from noregret.learners.mirror.opt_primal_dual import logarithms
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, PlanningLearner
+from noregret.learners.programs.planning import REPLANS, PlanningLearner, Program
 from noregret.learners.registry import register
 
 
@@ -61,7 +60,7 @@ class DOPE(PlanningLearner):
         PROBABILITY,
     )
 
-    def numbers(self, c: Resolved) -> dict[str, Any]:
+    def numbers(self, c: Resolved) -> Program:
         """What the program of this learner is made of."""
         K, p, scale = self.episodes, c.p, c.bonus_scale
         sign, local = np.array([1.0, -1.0]), scale * math.sqrt(logarithms(self.spec, K, p)[1])

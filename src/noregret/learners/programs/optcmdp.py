@@ -21,13 +21,12 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from noregret.learners.mirror.opt_primal_dual import logarithms
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, PlanningLearner
+from noregret.learners.programs.planning import REPLANS, PlanningLearner, Program
 from noregret.learners.registry import register
 
 
@@ -48,7 +47,7 @@ class UCRLOptLP(PlanningLearner):
         PROBABILITY,
     )
 
-    def numbers(self, c: Resolved) -> dict[str, Any]:
+    def numbers(self, c: Resolved) -> Program:
         """What the program of this learner is made of."""
         L_p, L_l = logarithms(self.spec, self.episodes, c.p)
         local = np.full(1 + self.spec.n_constraints, c.bonus_scale * math.sqrt(L_l))
@@ -72,7 +71,7 @@ class OptCMDPBonus(PlanningLearner):
         PROBABILITY,
     )
 
-    def numbers(self, c: Resolved) -> dict[str, Any]:
+    def numbers(self, c: Resolved) -> Program:
         """What the program of this learner is made of."""
         L_p, L_l = logarithms(self.spec, self.episodes, c.p)
         ones = np.ones(1 + self.spec.n_constraints)

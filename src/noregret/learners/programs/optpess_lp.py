@@ -29,12 +29,11 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Flag, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, PlanningLearner
+from noregret.learners.programs.planning import REPLANS, PlanningLearner, Program
 from noregret.learners.registry import register
 
 
@@ -71,7 +70,7 @@ class OptPessLP(PlanningLearner):
         PROBABILITY,
     )
 
-    def numbers(self, c: Resolved) -> dict[str, Any]:
+    def numbers(self, c: Resolved) -> Program:
         """What the program of this learner is made of."""
         H, S, A = self.spec.horizon, self.spec.n_states, self.spec.n_actions
         Z = math.log(16 * S**2 * A * H * self.episodes / c.p)

@@ -30,7 +30,7 @@ two as printed, from nothing. An episode without a plan takes 1 µs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypedDict
 
 import numpy as np
 
@@ -79,6 +79,29 @@ class PlanRule(NamedTuple):
     margin: float = -np.inf  # the safe policy is played unless its V_g in the program is above b + margin; −∞ for no such test
 
 
+class Program(TypedDict, total=False):
+    """The fields of :class:`PlanRule` that a learner sets; ``local`` at least."""
+
+    local: Array
+    spread: Array
+    hope: Array
+    L: float
+    scale: float
+    boxed: bool
+    interval: int
+    length: int
+    first: int
+    margin: float
+
+
+class Belief(Protocol):
+    """What a plan believes of the transitions: :class:`Means`, or what a model is drawn from."""
+
+    @property
+    def prior(self) -> float:
+        """κ, what is believed of every next state before any data."""
+
+
 class Means(NamedTuple):
     """The model of a plan is what was found."""
 
@@ -102,7 +125,7 @@ class PlanState(NamedTuple):
     start: Array  # (S,)
     available: Flags  # (H,S,A)
     rule: PlanRule
-    belief: Any  # Means, or what a model is drawn from
+    belief: Belief
     uniforms: Array  # (n,) what a belief draws with
 
     def limits(self) -> dict[str, tuple[int, int]]:
@@ -193,7 +216,7 @@ def refresh(model: OneHotGram, sums: Array, rows: Rows, rule: PlanRule) -> None:
 
 
 @by_type
-def believe(belief: Any, state: PlanState) -> None:
+def believe(belief: Belief, state: PlanState) -> None:
     """Put what is believed in the place of the estimated model."""
 
 
@@ -330,10 +353,10 @@ class PlanningLearner(TabularLearner, ABC):
     """A learner that plans by a linear program. A subclass says its numbers."""
 
     @abstractmethod
-    def numbers(self, c: Resolved) -> dict[str, Any]:
-        """The fields of :class:`PlanRule` that this learner sets."""
+    def numbers(self, c: Resolved) -> Program:
+        """What the program of this learner is made of."""
 
-    def belief(self, c: Resolved) -> tuple[Any, int]:
+    def belief(self, c: Resolved) -> tuple[Belief, int]:
         """What a plan believes, and how many random numbers it takes: the estimated model, and none."""
         return Means(), 0
 
@@ -345,7 +368,7 @@ class PlanningLearner(TabularLearner, ABC):
         if "safe_policy" in self.told:
             safe = told_safe_policy(self.name, self.handed.get("safe_policy"), spec.available)
             self.constants["told"], self.explain["told"] = "a safe policy", "the paper's algorithm begins with one"
-        numbers = {"spread": np.zeros(1 + m), "hope": np.ones(1 + m)} | self.numbers(c)
+        numbers: Program = {"spread": np.zeros(1 + m), "hope": np.ones(1 + m), **self.numbers(c)}
         top = np.ones(H) if numbers.get("boxed") else steps_left(spec)
         rule = PlanRule(**numbers, top=top, replan=REPLAN.index(c.replan), tries=float(c.tries))
         tally = np.zeros(8, dtype=np.int64)

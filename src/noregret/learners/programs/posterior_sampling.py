@@ -27,7 +27,7 @@ References:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from noregret.kernels.steps.programs import Rows
 from noregret.kernels.types import STREAMS, Array, Stream
 from noregret.kernels.worlds.draws import dirichlet, seed, uniform
 from noregret.learners.presets import FOUND, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, PlanningLearner, PlanRule, PlanState, believe
+from noregret.learners.programs.planning import REPLANS, PlanningLearner, PlanRule, PlanState, Program, believe
 from noregret.learners.registry import register
 
 
@@ -100,7 +100,7 @@ class PosteriorSampling(PlanningLearner):
         sharing("transitions", "all"),
     )
 
-    def numbers(self, c: Resolved) -> dict[str, Any]:
+    def numbers(self, c: Resolved) -> Program:
         """No bonus, and nothing on top of what is drawn."""
         return {"local": np.zeros(1 + self.spec.n_constraints), "hope": np.zeros(1 + self.spec.n_constraints)}
 

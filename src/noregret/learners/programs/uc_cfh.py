@@ -24,12 +24,11 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, SMALLER, PlanningLearner
+from noregret.learners.programs.planning import REPLANS, SMALLER, PlanningLearner, Program
 from noregret.learners.registry import register
 
 
@@ -49,7 +48,7 @@ class UCCFH(PlanningLearner):
         PROBABILITY,
     )
 
-    def numbers(self, c: Resolved) -> dict[str, Any]:
+    def numbers(self, c: Resolved) -> Program:
         """What the program of this learner is made of."""
         plans = self.spec.available.size * math.log2(2 * self.episodes)
         L = math.log(4 * 2 * self.spec.n_states * plans / c.p)
