@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,12 @@ from noregret.errors import InputError
 from noregret.problems.base import Array
 
 Numbers = NDArray[Any]
+
+
+class Fields(Protocol):
+    """A NamedTuple, such as the state of a learner."""
+
+    def _asdict(self) -> dict[str, Any]: ...
 
 
 def check_observed(rewards: Array, utilities: Array, L: int, m: int, bounded: bool = True) -> Array:
@@ -68,7 +74,7 @@ def integers(name: str, value: ArrayLike, length: int, bound: int) -> NDArray[np
     return array.astype(np.int64)
 
 
-def flatten(state: Any) -> dict[str, Numbers]:
+def flatten(state: Fields) -> dict[str, Numbers]:
     """The arrays of a (nested) NamedTuple by dotted name; numbers fixed at construction are left out.
 
     An array that stands in several places has the shortest of its names. What the learner was only given, such as the world of
@@ -85,7 +91,7 @@ def flatten(state: Any) -> dict[str, Numbers]:
     return found
 
 
-def check_numbers(state: Any, given: dict[str, Numbers], begun: Mapping[str, Numbers], prefix: str = "") -> None:
+def check_numbers(state: Fields, given: dict[str, Numbers], begun: Mapping[str, Numbers], prefix: str = "") -> None:
     """Refuse entries of a state that would send the kernels out of their tables, or poison all that follows.
 
     A NamedTuple within the state may have a method ``limits``: for fields of whole numbers, which kernels index with or count

@@ -111,13 +111,13 @@ class Learner(ABC):
 
     def __init__(
         self,
-        spec: Any,
+        spec: SomeSpec,
         *,
         episodes: int,
         preset: str = "practical",
         features: GivenFeatures = None,
         slater_gap: float | None = None,
-        **params: Any,
+        **params: object,
     ) -> None:
         if spec.n_constraints > 1 and not self.several:
             from noregret.learners.registry import fitting
@@ -126,7 +126,7 @@ class Learner(ABC):
                 f"the problem has {spec.n_constraints} constraints; {self.name} is stated for 1, as its paper has it; expected "
                 f"one that takes several, such as {fitting('several constraints')}"
             )
-        self.spec, self.episodes, self.preset, self.constants, self.explain = spec, episodes, preset, {}, {}
+        self.spec, self.episodes, self.preset, self.constants, self.explain = cast(Spec, spec), episodes, preset, {}, {}
         self.features, self.handed = features, {name: params.pop(name) for name in self.things if name in params}
         self._arguments = {"preset": preset, "features": features, "slater_gap": slater_gap, "params": params}
         c = self.resolved(episodes)
@@ -149,7 +149,7 @@ class Learner(ABC):
     @classmethod
     def resolve(
         cls,
-        spec: Any,
+        spec: SomeSpec,
         *,
         episodes: int,
         preset: str,
@@ -184,7 +184,7 @@ class Learner(ABC):
         return dict(c.values)
 
     @classmethod
-    def column(cls, spec: Any, preset: str, params: Mapping[str, object], features: GivenFeatures) -> str:
+    def column(cls, spec: SomeSpec, preset: str, params: Mapping[str, object], features: GivenFeatures) -> str:
         """The column of the table that a preset reads; some presets have one more, for problems of another kind.
 
         Args:
@@ -196,7 +196,7 @@ class Learner(ABC):
         return preset
 
     @classmethod
-    def sizes(cls, spec: Any, episodes: int, features: GivenFeatures) -> dict[str, float]:
+    def sizes(cls, spec: SomeSpec, episodes: int, features: GivenFeatures) -> dict[str, float]:
         """The numbers that formulas of the table may name.
 
         Args:
@@ -204,7 +204,8 @@ class Learner(ABC):
             episodes: K.
             features: φ as given.
         """
-        H, S, A, m = spec.horizon, spec.n_states, spec.n_actions, spec.n_constraints
+        known = cast(Spec, spec)
+        H, S, A, m = known.horizon, known.n_states, known.n_actions, known.n_constraints
         return {"H": H, "S": S, "A": A, "d": S * A, "m": m, "K": episodes}
 
     @classmethod

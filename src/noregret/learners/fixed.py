@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noregret.kernels.compiler.dispatch import register as register_kernels
 from noregret.kernels.types import Array, Integers
@@ -47,7 +48,7 @@ class FixedPolicy(Learner):
         """The policy, which has no preset."""
         return self.playing(self.handed.get("policy"))
 
-    def playing(self, policy: Any) -> FixedState:
+    def playing(self, policy: ArrayLike | None) -> FixedState:
         """The state of a policy (H,S,A), under the name that was given; it has no preset."""
         self.preset = "-"
         self.name = self.handed.get("called") or self.name  # type: ignore[misc]

@@ -10,10 +10,10 @@ import numpy as np
 
 from noregret.errors import InputError, NoRegretError, one_line
 from noregret.kernels.compiler.dispatch import bodies
-from noregret.learners.base import Learner
+from noregret.learners.base import Learner, SomeSpec
 
 
-def guest_made(name: str, cls: type[Learner], spec: Any, given: Mapping[str, Any]) -> Learner:
+def guest_made(name: str, cls: type[Learner], spec: SomeSpec, given: Mapping[str, Any]) -> Learner:
     """Make a learner of another package, and look whether it is whole.
 
     Args:
@@ -36,7 +36,7 @@ def guest_made(name: str, cls: type[Learner], spec: Any, given: Mapping[str, Any
     return made
 
 
-def check_state(name: str, state: Any, spec: Any) -> None:
+def check_state(name: str, state: object, spec: SomeSpec) -> None:
     """Refuse a state that the loop over episodes cannot work on.
 
     Args:

@@ -16,7 +16,7 @@ from noregret._system.checks import integer
 from noregret._system.plugins import load_group
 from noregret.errors import InputError, unknown_name
 from noregret.kernels.compiler.guests import is_guest
-from noregret.learners.base import GivenFeatures, Learner
+from noregret.learners.base import GivenFeatures, Learner, SomeSpec
 from noregret.learners.guests import guest_made
 from noregret.problems.base import Spec
 from noregret.problems.continuous import ContinuousSpec
@@ -81,7 +81,7 @@ def fitting(ability: str) -> str:
     return f"{', '.join(fit[:3])} ('noregret list learners' shows all)"
 
 
-def get_for(name: str, spec: Any) -> type[Learner]:
+def get_for(name: str, spec: SomeSpec) -> type[Learner]:
     """The class of a learner that works on a spec: the one registered, or its form for states that are vectors."""
     get(name)
     forms = [(n, cls) for n, one in _learners.items() for cls in (one, one.vectors) if cls is not None]

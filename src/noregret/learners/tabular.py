@@ -6,7 +6,7 @@ A tabular learner knows states only by number. It takes no features, also where 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, cast
+from typing import TypedDict, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +18,8 @@ from noregret.kernels.gram.base import estimate_from
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.steps.empirical import UNTRIED
 from noregret.kernels.steps.primal_dual import PriceRule
-from noregret.kernels.types import Priced
-from noregret.learners.base import GivenFeatures, Learner
+from noregret.kernels.types import Flags, Priced
+from noregret.learners.base import GivenFeatures, Learner, SomeSpec
 from noregret.learners.lsvi.dual import room
 from noregret.learners.presets import Resolved
 from noregret.problems.base import Array, Spec, check_features
@@ -35,7 +35,7 @@ class TabularLearner(Learner):
     """A learner on tables: it refuses features other than one-hot."""
 
     @classmethod
-    def sizes(cls, spec: Any, episodes: int, features: GivenFeatures) -> dict[str, float]:
+    def sizes(cls, spec: SomeSpec, episodes: int, features: GivenFeatures) -> dict[str, float]:
         """The numbers that formulas may name, once the features are refused or one-hot.
 
         Args:
@@ -43,7 +43,8 @@ class TabularLearner(Learner):
             episodes: K.
             features: φ as given; only one-hot ones are taken.
         """
-        if features is not None and not is_one_hot(check_features(cast(ArrayLike, features), spec.n_states, spec.n_actions)):
+        known = cast(Spec, spec)
+        if features is not None and not is_one_hot(check_features(cast(ArrayLike, features), known.n_states, known.n_actions)):
             from noregret.learners.registry import fitting
 
             raise InputError(
@@ -53,7 +54,15 @@ class TabularLearner(Learner):
         return super().sizes(spec, episodes, features)
 
 
-def tables(spec: Spec, top: Array) -> dict[str, Array]:
+class Filled(TypedDict):
+    """The tables of a state before the first episode."""
+
+    Q: Array  # (H,J,S,A)
+    V: Array  # (H+1,J,S)
+    policy: Array  # (H,S,A)
+
+
+def tables(spec: Spec, top: Array) -> Filled:
     """Q, V and policy when nothing was tried: ``top`` (H,) or (H,J) everywhere, the uniform policy; J is 1 + m unless given."""
     H, S, A = spec.horizon, spec.n_states, spec.n_actions
     top = np.repeat(top[:, None], 1 + spec.n_constraints, axis=1) if top.ndim == 1 else top
@@ -64,8 +73,15 @@ def tables(spec: Spec, top: Array) -> dict[str, Array]:
     return {"Q": Q, "V": V, "policy": spec.available / spec.available.sum(axis=2, keepdims=True)}
 
 
-def known_of(spec: Spec) -> dict[str, Any]:
-    """The fields of a state that only repeat the problem: the first state's distribution, available actions."""
+class Known(TypedDict):
+    """The fields of a state that only repeat the problem."""
+
+    start: Array  # (S,)
+    available: Flags  # (H,S,A)
+
+
+def known_of(spec: Spec) -> Known:
+    """The first state's distribution and the available actions, copied for a state."""
     return {"start": spec.start.copy(), "available": spec.available.copy()}
 
 
@@ -95,7 +111,7 @@ def prices(spec: Spec, c: Resolved, eta: float, xi: float) -> PriceRule:
     )
 
 
-def dual_tables(spec: Spec, top: Array, rule: PriceRule) -> dict[str, Any]:
+def dual_tables(spec: Spec, top: Array, rule: PriceRule) -> Filled:
     """:func:`tables`, with the utilities once more where the dual has an estimate of its own.
 
     Args:

@@ -16,7 +16,7 @@ Where a step is so long that 1−ατ or 1−ητ is below 0, it counts as 0. A 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -69,7 +69,20 @@ class MirrorState(NamedTuple):
     rule: MirrorRule
 
 
-def mirror_state(spec: Spec, c: Resolved, beta: Array, *, lam: float = 0.0, **numbers: Any) -> MirrorState:
+class MirrorNumbers(TypedDict, total=False):
+    """The fields of :class:`MirrorRule` that a learner may set by name."""
+
+    local: float
+    transition: float
+    L: float
+    iterated: bool
+    theta: float
+    tau: float
+    step_power: float
+    tau_power: float
+
+
+def mirror_state(spec: Spec, c: Resolved, beta: Array, *, lam: float = 0.0, **numbers: Unpack[MirrorNumbers]) -> MirrorState:
     """No data, the uniform policy, Y = 0.
 
     Args:

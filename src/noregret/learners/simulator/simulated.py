@@ -17,7 +17,7 @@ learner gives :func:`look` and :func:`move` a body for the type of its method.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class SimulatorState(NamedTuple):
     simulator: Simulator
     kept: bool  # whether draws are kept in a model
     draws: int
-    method: Any  # NPG, Rectified or Saddle
+    method: tuple[object, ...]  # NPG, Rectified or Saddle
 
     def limits(self) -> dict[str, tuple[int, int]]:
         """What the stream may be."""
@@ -61,16 +61,16 @@ class SimulatorState(NamedTuple):
 
 
 @by_type
-def look(method: Any, state: SimulatorState) -> None:
+def look(method: tuple[object, ...], state: SimulatorState) -> None:
     """Draw, and evaluate the policy or take the gradients."""
 
 
 @by_type
-def move(method: Any, state: SimulatorState) -> None:
+def move(method: tuple[object, ...], state: SimulatorState) -> None:
     """Step."""
 
 
-def evaluate(method: Any, state: SimulatorState) -> None:
+def evaluate(method: tuple[object, ...], state: SimulatorState) -> None:
     """The body of :func:`look` for methods that need Q and V of the policy."""
     evaluate_by_draws(state.simulator, state.tables, not state.kept, state.draws, state.stream)
 
@@ -109,7 +109,7 @@ class SimulatorLearner(TabularLearner):
         spec = self.spec
         return iterate_on(empirical_model(spec.horizon, spec.n_states, spec.n_actions, 1 + spec.n_constraints), spec)
 
-    def on(self, tables: Iterate, c: Resolved, method: Any, uniforms: int = 2) -> SimulatorState:
+    def on(self, tables: Iterate, c: Resolved, method: tuple[object, ...], uniforms: int = 2) -> SimulatorState:
         """The state before the first episode.
 
         Args:
