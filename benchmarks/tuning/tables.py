@@ -68,9 +68,10 @@ def rewrite(path: Path, learner: str, column: str, values: Mapping[str, Any]) ->
         InputError: the file has no class of this name with a table, or the table no such row; nothing is written.
     """
     text = path.read_bytes()
+    reason = "FOUND" if re.search(rb"^from .*\bFOUND\b", text, re.MULTILINE) else json.dumps(FOUND)
     for name, value in values.items():
         row = _row(ast.parse(text), learner, name, path)
-        entry = f"({json.dumps(value) if isinstance(value, str) else repr(value)}, {json.dumps(FOUND)})"
+        entry = f"({json.dumps(value) if isinstance(value, str) else repr(value)}, {reason})"
         old = next((keyword.value for keyword in row.keywords if keyword.arg == column), None)
         starts = [0]
         for line in text.splitlines(keepends=True):

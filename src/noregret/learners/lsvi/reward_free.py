@@ -201,7 +201,7 @@ class RewardFree(LeastSquaresLearner):
             "beta",
             theory=(WIDTH, "what exploring needs, for tables and for features"),
             tuned=(f"0.177*({WIDTH})", FOUND),
-            practical=("0.668*0.3", FOUND),
+            practical=("1.09*(0.668*0.3)", FOUND),
         ),
         *(row for row in RIDGE if row.name != "share"),
         sharing("all"),
@@ -209,7 +209,7 @@ class RewardFree(LeastSquaresLearner):
             "explore",
             theory=(_whole(f"(K*sqrt({ORDER})/(2*H))**(2/3)"), "K₀, which loses least"),
             tuned=(_whole(f"0.106*(K*sqrt({ORDER})/(2*H))**(2/3)"), FOUND),
-            practical=(_whole("0.89*(0.5*K**(2/3))"), FOUND),
+            practical=("max(1, round(1.24*(min(max(round(0.89*(0.5*K**(2/3))), 1), K))))", FOUND),
         ),
         Word("planner", PLANNERS, theory=("game", "a game as in the paper, Lagrangian here"), practical=("simplex", "exact")),
         Count("rounds", most=10**7, every=("ceil(K**(2/3))", "T, as many as there are errors to be had")),
@@ -299,12 +299,14 @@ class ExploreThenCommit(RewardFree):
     source = ""  # nobody's paper
     promise = ("-", "-")
     table = RewardFree.table.with_rows(
-        Number("beta", theory=(WIDTH, "not used"), tuned=(f"0.000304*({WIDTH})", FOUND), practical=("0.0733*0.3", FOUND)),
+        Number(
+            "beta", theory=(WIDTH, "not used"), tuned=(f"0.000304*({WIDTH})", FOUND), practical=("2.94*(0.0733*0.3)", FOUND)
+        ),
         Count(
             "explore",
             theory=(_whole(f"(K*sqrt({ORDER})/(2*H))**(2/3)"), "as in reward-free"),
             tuned=(_whole(f"0.141*(K*sqrt({ORDER})/(2*H))**(2/3)"), FOUND),
-            practical=(_whole("0.785*(0.5*K**(2/3))"), FOUND),
+            practical=("max(1, round(5.97*(min(max(round(0.785*(0.5*K**(2/3))), 1), K))))", FOUND),
         ),
     )
     explorer = "uniform"

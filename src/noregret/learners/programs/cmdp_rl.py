@@ -41,14 +41,14 @@ class CMDPRL(PlanningLearner):
     source = "notes"
     recalled = "L"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.000239, FOUND), practical=(0.001, "chosen by trials")),
+        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.000239, FOUND), practical=(0.00464, FOUND)),
         Word(
             "replan",
             (*REPLANS, "epochs"),
             theory=("epochs", "as printed"),
-            practical=("doubling", "when some count has doubled since the last plan"),
+            practical=("squares", FOUND),
         ),
-        Count("tries", every=(1, "as printed")),
+        Count("tries", every=(1, "as printed"), practical=(1, FOUND)),
         sharing("transitions", "all"),
         PROBABILITY,
     )

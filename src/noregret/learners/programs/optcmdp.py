@@ -40,7 +40,7 @@ class UCRLOptLP(PlanningLearner):
     source = "notes"
     recalled = "L_l"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.00162, FOUND), practical=(0.002, FOUND)),
+        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.00162, FOUND), practical=(0.0023, FOUND)),
         Word("replan", REPLANS, theory=("always", "as printed"), practical=("squares", FOUND)),
         Count("tries", theory=(1, "as printed"), practical=(1, FOUND)),
         sharing("transitions", "all"),

@@ -115,18 +115,18 @@ class OptDual(TabularLearner):
     source = "notes"
     recalled = "L_l"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.000131, FOUND), practical=(5.01e-05, FOUND)),
+        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.000131, FOUND), practical=(5.05e-05, FOUND)),
         Number(
             "eta",
             theory=("1/(gamma*sqrt(m*K))", "as printed, with ρ = H/γ"),
             tuned=("1.39*(1/(gamma*sqrt(m*K)))", FOUND),
-            practical=("0.094*(2 if eta_schedule == 'anytime' else 2/sqrt(K))", FOUND),
+            practical=("0.0374*(2 if eta_schedule == 'anytime' else 2/sqrt(K))", FOUND),
         ),
         Flag("truncate", theory=(False, "as printed"), practical=(True, "values are at most H−h+1")),
-        Count("tries", theory=(1, "as printed"), practical=(3, FOUND)),
-        Word("dual_estimate", ESTIMATES, theory=("optimistic", "as printed"), practical=("optimistic", FOUND)),
+        Count("tries", theory=(1, "as printed"), practical=(1, FOUND)),
+        Word("dual_estimate", ESTIMATES, theory=("optimistic", "as printed"), practical=("plain", FOUND)),
         Flag("damping", theory=(False, "as printed"), practical=(False, FOUND)),
-        Flag("anti_windup", theory=(False, "as printed"), practical=(False, FOUND)),
+        Flag("anti_windup", theory=(False, "as printed"), practical=(True, FOUND)),
         Word("eta_schedule", SCHEDULES, theory=("fixed", "as printed"), practical=("anytime", FOUND)),
         sharing("all"),
         PROBABILITY,
