@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.table1.settings import EPISODES, FORMS, POINTS, PROBLEM, ROWS, SEED, SHARED, TRIALS, Row
 from noregret import learners, metrics
 from noregret._system.checks import each_once, integer
-from noregret.errors import InputError, NoRegretError
+from noregret.errors import InputError, NoRegretError, unknown_name
 from noregret.experiments.compare.page import late_loss
 from noregret.learners.presets import Word
 from noregret.results import SUMS, RunResult
@@ -39,9 +39,16 @@ def rows(names: Sequence[str] | None = None) -> list[Row]:
     return [row for row in there if names is None or row.learner in names]
 
 
-def forms(names: Sequence[str] | None = None) -> list[tuple[Row, str]]:
-    """Each row of some learners, or of all, in each form that its learner has."""
-    return [(row, form) for row in rows(names) for form in FORMS if _has(row.learner, form)]
+def forms(names: Sequence[str] | None = None, wanted: Sequence[str] | None = None) -> list[tuple[Row, str]]:
+    """Each row of some learners, or of all, in each form that its learner has, or in some of them.
+
+    Raises:
+        InputError: as :func:`rows`, and for forms alike.
+    """
+    for form in () if wanted is None else each_once("forms", wanted):
+        if form not in FORMS:
+            raise unknown_name("form", form, FORMS)
+    return [(row, form) for row in rows(names) for form in wanted or FORMS if _has(row.learner, form)]
 
 
 def _shares(learner: str) -> tuple[str, ...]:
@@ -78,6 +85,7 @@ def measure(
     names: Sequence[str] | None,
     how: How,
     *,
+    wanted: Sequence[str] | None = None,
     episodes: int = EPISODES,
     trials: int = TRIALS,
     tell: Callable[[dict[str, Any]], None] = lambda row: None,
@@ -87,6 +95,7 @@ def measure(
     Args:
         names: learners; all rows by default.
         how: where runs are played and kept.
+        wanted: forms; all by default.
         episodes: K.
         trials: how many.
         tell: a function that is called with each row that is measured.
@@ -100,7 +109,7 @@ def measure(
     """
     integer("trials", trials, 1)
     found: list[dict[str, Any]] = []
-    for row, form in forms(names):
+    for row, form in forms(names, wanted):
         keys = asked(row, form, episodes, trials).keys()
         micro = pilot(keys[0])
         sitting = play(keys, how)

@@ -35,13 +35,14 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--page", type=Path, help="a page whose table is made anew; then nothing is printed")
     parser.add_argument("--measure", action="store_true", help="play the runs first, and put their numbers into the data")
     parser.add_argument("--learners", help="with --measure: some rows only, separated by commas")
+    parser.add_argument("--forms", help="with --measure: some forms only, separated by commas")
     parser.add_argument("--episodes", type=whole, default=EPISODES, help="with --measure: episodes of each trial")
     parser.add_argument("--trials", type=whole, help=f"with --measure; {TRIALS} by default")
     parser.add_argument("--out", type=Path, default=Path("results/table1"), help="the folder that keeps the runs")
     parser.add_argument("--log", type=Path, default=LOG, help="with --measure: the log of test worlds and seeds played")
     parser.add_argument("--workers", type=whole, help="runs at once; all cores by default")
     asked = parser.parse_args(words)
-    for option in ("learners", "trials"):
+    for option in ("learners", "forms", "trials"):
         if getattr(asked, option) is not None and not asked.measure:
             raise InputError(f"--{option} is given without --measure; expected both, as nothing is played without it")
     if asked.measure and not _measure(asked):
@@ -67,14 +68,15 @@ def _measure(asked: argparse.Namespace) -> bool:
         say(f"{row['learner']}, {row['form']}: hard regret {row['hard_regret']:,.0f}, violation {row['hard_violation']:,.0f}")
 
     names = None if asked.learners is None else listed(asked.learners)
-    wanted = len(table1.forms(names))
+    forms = None if asked.forms is None else listed(asked.forms)
+    wanted = len(table1.forms(names, forms))
     trials = integer("trials", TRIALS if asked.trials is None else asked.trials, 1)
     for folder in (asked.data, asked.out):
         make_folder(folder)  # before hours of runs, not after
     pages.check_length(asked.data, asked.episodes)
     how = How(kept_in(asked.out), workers=asked.workers, progress="log")
     declare("benchmarks.table1", f"{PROBLEM} with test seeds", asked.learners or "all", asked.episodes, trials, asked.log)
-    done = len(table1.measure(names, how, episodes=asked.episodes, trials=trials, tell=tell))
+    done = len(table1.measure(names, how, wanted=forms, episodes=asked.episodes, trials=trials, tell=tell))
     if done < wanted:
         say(f"stopped: {done} of {wanted} rows were measured; the same command goes on")
     return done == wanted

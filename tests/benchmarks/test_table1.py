@@ -151,6 +151,8 @@ def test_a_page_that_is_no_text_is_refused(tmp_path: Path, command: Command) -> 
         (["--measure", "--learners", ""], "learners is empty"),
         (["--measure", "--learners", "opdop", "--trials", "0", "--episodes", "20"], "trials is 0"),
         (["--learners", "opdop"], "--learners is given without --measure"),
+        (["--measure", "--forms", "tunned"], "did you mean 'tuned'"),
+        (["--forms", "tuned"], "--forms is given without --measure"),
         (["--trials", "3"], "--trials is given without --measure"),
     ],
 )
