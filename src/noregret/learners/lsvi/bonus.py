@@ -46,7 +46,7 @@ def numbers(c: Resolved, spec: SomeSpec, lam: float) -> dict[str, Any]:
     beta = np.full(1 + (m if c.dual_estimate in ("optimistic", "observed") else 2 * m), c.beta * c.utility_bonus)
     beta[0] = c.beta
     beta[1 + m :] = -c.pessimism * beta[1] if c.dual_estimate == "pessimistic" else c.dual_prior * np.sqrt(lam)
-    noise = np.full(len(beta), c.noise_bonus * c.utility_bonus)
+    noise = np.full(len(beta), c.noise_bonus)
     noise[0] = c.noise_bonus
     noise[1 + m :] = c.pessimism * noise[1] if c.dual_estimate == "pessimistic" else 0.0
     return constant(beta) | {
