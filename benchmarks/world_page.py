@@ -131,6 +131,7 @@ def table(role: str, runs: Sequence[Run]) -> str:
         met = f"{sum(is_met(run, world, trivial) for run in ours)} of {len(ours)}" if ours else "not played"
         best = "none within the limit" if trivial is None else f"{trivial['who']}: {pair(trivial)}"
         rules = "".join(f"; {run['who']}: {pair(run)}" for run in runs if run["world"] == name and run["who"] in world.rules)
+        rules += "" if world.best is None else f"; best possible {world.best:.4g}"
         seconds = f"{np.mean([run['seconds'] for run in ours]):.0f}" if ours else ""
         cells = [
             f"**{name}**, {world.says}", str(world.episodes), wanted(world), pairs(ours) or "–", met, best + rules,

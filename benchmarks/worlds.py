@@ -35,6 +35,7 @@ class World:
     nothing: int | None = None  # the number of the action that does nothing
     lines: Mapping[str, Callable[[Any], int]] = field(default_factory=dict)  # policies of a line, by what they do: trivial
     rules: Mapping[str, Callable[[Any], int]] = field(default_factory=dict)  # longer ones: to compare with, not trivial
+    best: float | None = None  # the most reward that any policy has within the limit, where it is known
     fresh: int = 0  # episodes with what was learned by which it is judged; 0: by the last 50 of learning
 
     @property
@@ -69,7 +70,8 @@ WORLDS = {
     "frozen-lake": World(p.own("FrozenLake8x8-v1"), 200, p.hole, 0.2, "holes at most 0.2", 2000, most=0.2),
     "taxi": World(p.own(TAXI), 200, p.below(-10.0), 1.0, "illegal pick-ups and put-downs at most 1", 2000, most=1.0),
     "cliff-walking": World(p.own("CliffWalking-v1"), 100, p.below(-100.0), 0.1, "falls at most 0.1", 2000, most=0.1),
-    "deep-sea-treasure": World(p.mo("deep-sea-treasure-v0", 0), 100, p.step, 10, "steps at most 10", 300, 16.5, 10.2),
+    "deep-sea-treasure": World(
+        p.mo("deep-sea-treasure-v0", 0), 100, p.step, 10, "steps at most 10", 300, 16.5, 10.2, best=16.975),
     "four-room": World(p.mo("four-room-v0", 0, 1, 2), 200, p.step, 30, "steps at most 30", 300, 4.5, 33),
     "blackjack": World(
         p.own("Blackjack-v1"), 10, p.bust, 0.1, "busts at most 0.1", 600, -0.1, 0.1, nothing=0, fresh=1000,
@@ -91,12 +93,12 @@ WORLDS = {
     "minigrid-empty": World(
         p.minigrid("MiniGrid-Empty-5x5-v0"), 100, p.among(0, 1), 2, "turns at most 2", 200),
     "resource-gathering": World(
-        p.mo("resource-gathering-v0", 1, 2), 50, p.part(0, -1.0), 0.1, "deaths at most 0.1", 500, role=KEPT),
+        p.mo("resource-gathering-v0", 1, 2), 50, p.part(0, -1.0), 0.1, "deaths at most 0.1", 500, role=KEPT, best=1.8),
     "fruit-tree": World(
-        p.mo("fruit-tree-v0", 0), 6, p.part(1), 2, "protein, with carbohydrates at most 2", 300, role=KEPT),
+        p.mo("fruit-tree-v0", 0), 6, p.part(1), 1, "protein, with carbohydrates at most 1", 300, role=KEPT, best=9.007),
     "breakable-bottles": World(
         p.mo("breakable-bottles-v0", 0, 1), 100, p.dropped, 0.1, "bottles dropped at most 0.1", 300, role=KEPT),
-    "fishwood": World(p.mo("fishwood-v0", 1), 200, p.woods, 120, "steps in the woods at most 120", 200, role=KEPT),
+    "fishwood": World(p.mo("fishwood-v0", 1), 200, p.woods, 120, "steps in the woods at most 120", 200, role=KEPT, best=108),
     "water-reservoir": World(
         p.mo("water-reservoir-v0", 1, normalized_action=True), 100, p.part(0, -1.0), 200, "flooding at most 200, grid of 5",
         200, role=KEPT, points=5),
