@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from noregret.live import Live
-from noregret.live.learner import Learner
+from noregret.live.leader import Leader
 from noregret.live.planner import lead, spec_of
 from noregret.store.identity import content_hash
 
@@ -189,9 +189,9 @@ def state(url: str, fresh: bool = False) -> dict[str, Any]:
         if fresh:
             with connection.begin():
                 connection.execute(schema.snapshots.delete())
-        learner = Learner(connection, spec_of(connection)[1], 10)
-        mind = content_hash({name: np.asarray(value) for name, value in learner.mind.arrays().items()})
-        plan = content_hash(learner.mind.plan())
+        leader = Leader(connection, spec_of(connection)[1], 10)
+        mind = content_hash({name: np.asarray(value) for name, value in leader.mind.arrays().items()})
+        plan = content_hash(leader.mind.plan())
     engine.dispose()
     learned = [episode for kind, episode in lessons if kind == "learn"]
     return {

@@ -144,7 +144,7 @@ def test_a_plan_that_is_none_is_refused_and_decisions_go_on(tmp_path, spec, name
             live.end(k, observation=x)
             live.plan()
         good, version = live.desk.plans.newest, live.desk.plans.newest.version
-        arrays = live._learner.mind.plan()
+        arrays = live._asked.leader.mind.plan()
         number = arrays[name].dtype.type(99 if arrays[name].dtype.kind == "i" else np.nan)
         wrongs = {
             "is missing": {key: value for key, value in arrays.items() if key != name},

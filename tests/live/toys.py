@@ -39,8 +39,8 @@ def play(live: Live, k: int, steps: int = H, **end: Any) -> list[Any]:
 def mind(live: Live) -> Any:
     """The mind of a learner that plans in this process."""
     live.plan()
-    assert live._learner is not None
-    return live._learner.mind
+    assert live._asked.leader is not None
+    return live._asked.leader.mind
 
 
 def log(live: Live) -> list[Any]:

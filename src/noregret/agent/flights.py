@@ -72,15 +72,19 @@ class Flights:
         Raises:
             InputError: there is none of this name.
         """
-        if (flight := self._flights.get(name_of(episode))) is None:
+        if (flight := self.find(episode)) is None:
             some = [shown(name, 40) for name, _ in zip(self._flights, range(3), strict=False)]
             more = f"{len(self):,} are in flight, such as {', '.join(some)}" if some else "none is in flight"
             raise InputError(f"{called(episode)} is not in flight; expected one that began with its step 0 ({more})")
         return flight
 
+    def find(self, episode: Name) -> Flight | None:
+        """The flight of an episode; None where there is none of this name."""
+        return self._flights.get(name_of(episode))
+
     def number(self, episode: Name) -> int:
         """The number of an episode, or the one that it gets if it begins now."""
-        flight = self._flights.get(name_of(episode))
+        flight = self.find(episode)
         return self.next if flight is None else flight.number
 
     def ask(self, episode: Name, step: int | None, observation: NDArray[Any], mask: Mask | None) -> FlightStep | None:
@@ -95,7 +99,7 @@ class Flights:
         Raises:
             InputError: the step is neither the next one nor one that was decided at the same observation; or it was the last.
         """
-        made = self._flights.get(name_of(episode))
+        made = self.find(episode)
         known = [] if made is None else made.steps
         h = len(known) if step is None else integer("step", step, 0)
         if 0 <= h < len(known):

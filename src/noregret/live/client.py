@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from noregret.errors import ConflictError, InputError, NoRegretError, shown
-from noregret.live.desk import Decision, Receipt
+from noregret.live.answers import Decision, Receipt
 from noregret.live.errors import GoneError, StorageError, UnknownError
 
 #: Answers after which the same is asked again.

@@ -10,9 +10,10 @@ import hashlib
 import json
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -25,59 +26,22 @@ from noregret.agent.flight import FlightStep as Step
 from noregret.errors import ConflictError, InputError, shown
 from noregret.gym.spaces import Mask
 from noregret.live import events, schema
+from noregret.live.answers import Decision, Expired, Held, Receipt
 from noregret.live.controls import Controls
-from noregret.live.embedded import EmbeddedLog, Turn
-from noregret.live.errors import GoneError, UnknownError
+from noregret.live.embedded import EmbeddedLog
+from noregret.live.errors import GoneError, StorageError, UnknownError
 from noregret.live.guards import Fallback, Guard, fallback_of
 from noregret.live.plans import Plan, Plans
 from noregret.live.shared import SharedLog
-from noregret.live.spec import Spec
+from noregret.live.spec import LiveSpec
+from noregret.live.turns import Turn
 
 logger = logging.getLogger("noregret.live")
 
 #: Episodes whose draws are remembered.
 _DRAWN = 4096
-
-
-class Decision(NamedTuple):
-    """What is to be done at a step, and how it was found."""
-
-    id: str  # for report
-    episode: str
-    step: int
-    action: Any
-    probability: float  # of the action
-    probabilities: tuple[float, ...]  # of all actions
-    plan: int  # the version of the plan; 0 before anything was learned
-    explored: bool  # whether another action was likelier
-    fallback: bool  # whether the fallback decided
-    advised: Any = None  # what the plan would have done, where the old system decided
-    recorded: bool = True  # False while the database takes nothing and too much waits: a report will be refused
-
-
-class Receipt(NamedTuple):
-    """What became of a report or an end."""
-
-    status: str  # counted, repeated, quarantined
-    complete: bool  # whether the episode can be learned from now
-    reason: str | None = None  # of the quarantine
-
-
-class Held(NamedTuple):
-    """A report in quarantine."""
-
-    id: str  # of the decision
-    reason: str
-    reward: float
-    costs: dict[str, float]
-    at: float  # when it came
-
-
-class Expired(NamedTuple):
-    """Episodes that were closed because nothing came any more."""
-
-    learned: tuple[str, ...]  # up to the last step of which all is known
-    dropped: tuple[str, ...]  # of which nothing is known
+#: An observation as it came, as the mind sees it, and which actions can be taken.
+Seen = tuple[Any, NDArray[Any], Mask | None]
 
 
 class Desk:
@@ -92,10 +56,10 @@ class Desk:
     """
 
     def __init__(
-        self, spec: Spec, log: EmbeddedLog | SharedLog, fallback: Fallback, plan_age: float | None, guard: Guard
+        self, spec: LiveSpec, log: EmbeddedLog | SharedLog, fallback: Fallback, plan_age: float | None, guard: Guard
     ) -> None:
         self.spec, self.log, self.guard, self.plan_age = spec, log, guard, plan_age
-        self.plans, self.controls = Plans(log.engine, spec), Controls(log.engine)
+        self.plans, self.controls = Plans(log.reader, spec), Controls(log.reader)
         self.counts = dict.fromkeys(("decisions", "repeated", "reports", "late", "quarantined", "ends", "completed"), 0)
         self._fallback = fallback_of(spec, fallback)
         self._draws: OrderedDict[str, list[float]] = OrderedDict()
@@ -121,36 +85,72 @@ class Desk:
         name, h = named(episode), integer("step", step, 0, self.spec.horizon - 1)
         seen, could = self.spec.see(h, observation), self.spec.mask(h, mask)
         given = None if action is None else self.spec.number(action, h)
-        if self.log.full:
-            made, note, _ = self._choose(self.plan_in_use, name, h, (observation, seen, could), given)
-            return self._decision(name, h, Step(seen, could, made, note))._replace(recorded=False), 0
-        with self.log.turn(name) as turn:
-            if turn.over and h >= len(self._known(turn, name).steps):
-                raise GoneError(f"episode {shown(name)} is over; expected a new name for a new episode")
-            known = turn.flights.ask(name, h, seen, could)
-            if known is None:
-                flight = turn.flights[name] if h else None  # it begins with step 0
-                plan = self.plan_in_use if flight is None else self.plans.get(flight.steps[0].note["v"])
-                made, note, answer = self._choose(plan, name, h, (observation, seen, could), given)
-                if flight is None:
-                    known = turn.flights.decide(name, seen, could, made, note)
-                else:
-                    known = flight.decide(seen, could, made, note)
-                body = events.body_of(known)
-                turn.add("decision", name, h, body, events.written(body, answer))
-            elif given is not None and given != known.action:
+        flight = self.log.glimpse(name) if h else None
+        plan = self._plan(self.controls.values["pinned"] if flight is None else flight.steps[0].note["v"])
+        what = observation, seen, could
+        if not self.log.full:
+            try:
+                with self.log.turn(name) as turn:
+                    known = self._decide(turn, name, h, plan, what, given)
+                self._count("decisions" if turn.added else "repeated")
+                return self._decision(name, h, known)._replace(recorded=self.log.trouble is None), turn.ticket
+            except StorageError:
+                if not self.log.full:
+                    raise
+        asked = flight.steps[h] if flight is not None and h < len(flight.steps) else None
+        if asked is None or not asked.asked(seen, could):
+            made, note, _ = self._choose(plan, name, h, what, given)
+            asked = Step(seen, could, made, note)
+        return self._decision(name, h, asked)._replace(recorded=False), 0
+
+    def _decide(self, turn: Turn, name: str, h: int, plan: Plan, what: Seen, given: int | None) -> Step:
+        """What was decided at this question before, or is decided now.
+
+        Args:
+            turn: the call's hold of the episode.
+            name: of the episode.
+            h: the step.
+            plan: the one that the episode began with, or begins with.
+            what: is seen.
+            given: what the old system has decided, if it has.
+        """
+        _, seen, could = what
+        if turn.over and h >= len(self._known(turn, name).steps):
+            raise GoneError(f"episode {shown(name)} is over; expected a new name for a new episode")
+        known = turn.flights.ask(name, h, seen, could)
+        if known is not None:
+            if given is not None and given != known.action:
                 raise ConflictError(f"episode {shown(name)}: step {h} was decided as {self.spec.action(known.action)}")
-        self._count("decisions" if turn.added else "repeated")
-        return self._decision(name, h, known), turn.ticket
+            return known
+        flight = turn.flights[name] if h else None  # it begins with step 0
+        if flight is not None and plan.version != flight.steps[0].note["v"]:
+            plan = self._plan(flight.steps[0].note["v"])  # this process did not know the episode yet
+        made, note, answer = self._choose(plan, name, h, what, given)
+        if flight is None:
+            known = turn.flights.decide(name, seen, could, made, note)
+        else:
+            known = flight.decide(seen, could, made, note)
+        body = events.body_of(known)
+        turn.add("decision", name, h, body, events.written(body, answer))
+        return known
+
+    def _plan(self, version: int | None) -> Plan:
+        """The plan of a version, or the newest one: where None is asked for, or where the other is gone."""
+        if version is None:
+            return self.plans.newest
+        try:
+            return self.plans.get(version)
+        except (InputError, OSError) as error:
+            logger.error("a plan is gone; the newest decides", extra={"version": version, "why": str(error)})
+            return self.plans.newest
 
     @property
     def plan_in_use(self) -> Plan:
         """The plan of episodes that begin now."""
-        pinned = self.controls.values["pinned"]
-        return self.plans.newest if pinned is None else self.plans.get(pinned)
+        return self._plan(self.controls.values["pinned"])
 
     def _choose(
-        self, plan: Plan, name: str, h: int, what: tuple[Any, NDArray[Any], Mask | None], given: int | None
+        self, plan: Plan, name: str, h: int, what: Seen, given: int | None
     ) -> tuple[int, dict[str, Any], events.Answer]:
         """An action, the note that goes with it, and the probabilities."""
         observation, seen, could = what
@@ -307,6 +307,7 @@ class Desk:
     def expired(self, older_than: float, missing: Mapping[str, Any] | None) -> tuple[Expired, int]:
         """Close what was abandoned; the number is the ticket to wait for."""
         older_than, fill = seconds(older_than), None
+        before = time.time() - older_than
         if missing is not None:
             costs = {name: value for name, value in missing.items() if name != "reward"}
             fill = {"r": self.spec.earned(0, missing.get("reward")), "c": self.spec.paid(0, costs).tolist()}
@@ -314,7 +315,7 @@ class Desk:
         learned, dropped = [], []
         for name in self.log.idle(older_than):
             with self.log.turn(name) as turn:
-                if turn.over or name not in turn.flights:
+                if turn.over or name not in turn.flights or turn.heard > before:  # it was heard of meanwhile
                     continue
                 flight = turn.flights[name]
                 n = events.reported(flight) if fill is None else len(flight.steps) - (flight.last is None)
@@ -364,7 +365,7 @@ class Desk:
         return Receipt("counted", complete), turn.ticket
 
 
-def _held(episode: str, step: int, at: float, body: dict[str, Any], spec: Spec) -> Held:
+def _held(episode: str, step: int, at: float, body: dict[str, Any], spec: LiveSpec) -> Held:
     costs = dict(zip(spec.names, body["c"], strict=True))
     return Held(f"{episode}/{step}", body["why"], body["r"], costs, at)
 

@@ -8,7 +8,6 @@ nothing.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -21,6 +20,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from noregret.agent.flight import Flight
 from noregret.agent.flights import Flights
 from noregret.errors import FileError, InputError
 from noregret.live import schema
@@ -28,7 +28,8 @@ from noregret.live.errors import StorageError
 from noregret.live.events import CLOSING, Event, apply
 from noregret.live.journal import Journal
 from noregret.live.pruning import marks
-from noregret.live.spec import Spec
+from noregret.live.spec import LiveSpec
+from noregret.live.turns import Turn, own
 
 logger = logging.getLogger("noregret.live")
 
@@ -57,34 +58,6 @@ _CLOSE = (
 )
 
 
-class Turn:
-    """One call's hold of an episode: its flight, and what the call adds to the log.
-
-    Args:
-        flights: in which the episode is, if it is known.
-        over: whether it was learned or dropped before.
-    """
-
-    __slots__ = ("added", "flights", "over", "ticket")
-
-    def __init__(self, flights: Flights, over: bool) -> None:
-        self.flights, self.over = flights, over
-        self.added: list[Event] = []
-        self.ticket = 0
-
-    def add(self, kind: str, episode: str, step: int, body: dict[str, Any], written: str | None = None) -> None:
-        """Add an event.
-
-        Args:
-            kind: what happened.
-            episode: its name.
-            step: h, or -1 for the whole episode.
-            body: plain JSON.
-            written: the body as JSON, if it is at hand.
-        """
-        self.added.append(Event(kind, episode, step, time.time(), body, written))
-
-
 class Hold:
     """A turn at the log of one process, as a context; a class of its own because a generator would take twice the time.
 
@@ -102,13 +75,13 @@ class Hold:
         log, episode = self.log, self.episode
         log.lock.acquire()
         try:
+            past = None if episode in log.flights else log._past(episode)
             if log._closed:
                 raise StorageError(f"{log.place}: the learner is closed; expected it open")
-            past = None if episode in log.flights else log._past(episode)
         except BaseException:
             log.lock.release()
             raise
-        self.turn = turn = Turn(log.flights if past is None else past, past is not None)
+        self.turn = turn = Turn(log.flights if past is None else past, past is not None, log.touched.get(episode, 0.0))
         return turn
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -138,7 +111,7 @@ class EmbeddedLog:
         if not os.path.isdir(folder):
             raise FileError(f"{self.place}: cannot be opened: there is no folder {folder}")
         self._owned = own(f"{self.place}-owner", f"{self.place}: another process has it open; expected one, or PostgreSQL")
-        self.engine = schema.connect(url)
+        self.engine = self.reader = schema.connect(url)
         self.journal = Journal(self.place)
         self.trouble: str | None = None
         self.touched: dict[str, float] = {}
@@ -146,7 +119,9 @@ class EmbeddedLog:
         self.lock, self._gate, self._news = threading.RLock(), threading.Lock(), threading.Condition()
         self._work, self._hurry, self._closed = threading.Event(), threading.Event(), False
         self._queue: deque[str] = deque()
-        self._closing: dict[str, int] = {}  # episodes that are over, until the database knows it
+        # Episodes that are over, until the database knows it; and how many there were.
+        self._closing: dict[str, tuple[int, Flight]] = {}
+        self._closings, self._asking = 0, threading.Lock()
         self._calls: list[tuple[int, Callable[[Exception | None], None]]] = []
         self._writer: threading.Thread | None = None
         try:
@@ -174,7 +149,7 @@ class EmbeddedLog:
         self.journal.begin()
         self.committed = self.seq
 
-    def begin(self, spec: Spec) -> None:
+    def begin(self, spec: LiveSpec) -> None:
         """Take up the episodes that are in flight, and begin to write."""
         self.spec, self.flights = spec, spec.flights()
         self._asked = sqlite3.connect(self.place, check_same_thread=False, isolation_level=None)
@@ -201,16 +176,45 @@ class EmbeddedLog:
         return Hold(self, episode)
 
     def _past(self, episode: str) -> Flights | None:
-        """An episode that is over, as the log tells it; None where there is none of this name."""
-        if episode in self._closing:
-            self.flush()
-        elif self._asked.execute("SELECT 1 FROM episodes WHERE name = ?", (episode,)).fetchone() is None:
+        """An episode that is over; None where there is none of this name, or it is in flight now.
+
+        The lock is held before and after, and let go of while the database is asked: nobody waits for somebody else's read.
+        """
+        while not self._closed:
+            if (closing := self._closing.get(episode)) is not None:
+                flights = self.spec.flights()
+                flights.take(episode, closing[1])
+                return flights
+            before = self._closings
+            self.lock.release()
+            try:
+                found = self._read(episode)
+            finally:
+                self.lock.acquire()
+            if episode in self.flights:
+                return None
+            if found is not None or self._closings == before:  # nor did it begin and end meanwhile
+                return found
+        return None
+
+    def _read(self, episode: str) -> Flights | None:
+        """An episode that is over, as the database tells it."""
+        try:
+            with self._asking:
+                row = self._asked.execute("SELECT 1 FROM episodes WHERE name = ?", (episode,)).fetchone()
+        except sqlite3.Error as error:
+            raise StorageError(f"{self.place}: {error}") from None
+        if row is None:
             return None
         flights = self.spec.flights()
         with schema.reading(self.engine) as connection:
             for event in self._stored(connection, schema.episodes.c.name == episode):
                 apply(flights, event)
         return flights
+
+    def glimpse(self, episode: str) -> Flight | None:
+        """An episode in flight, without a turn: it may be changing."""
+        return self.flights.find(episode)
 
     def _append(self, added: list[Event]) -> int:
         with self._gate:
@@ -224,9 +228,9 @@ class EmbeddedLog:
                 self._queue.append(text)
                 self.touched[event.episode] = event.at
                 if event.kind in CLOSING:
-                    self.flights.remove(event.episode)
                     del self.touched[event.episode]
-                    self._closing[event.episode] = self.seq
+                    self._closing[event.episode] = self.seq, self.flights.remove(event.episode)
+                    self._closings += 1
             if not self._work.is_set():
                 self._work.set()
             return self.seq
@@ -297,6 +301,12 @@ class EmbeddedLog:
         for statement in (_EVENTS, _BEGIN, _CLOSE):
             connection.exec_driver_sql(statement, (batch,))
 
+    def _commit(self, texts: list[str], last: int) -> None:
+        """Give the database what it does not have yet; after a commit that seemed to fail it may have all of it."""
+        with self.engine.begin() as connection:
+            if connection.execute(sa.select(schema.events.c.seq).where(schema.events.c.seq == last)).scalar() is None:
+                self._insert(connection, texts)
+
     def _write(self) -> None:
         """The writer's thread: one transaction after the other, each with all that came meanwhile."""
         texts: list[str] = []
@@ -316,20 +326,19 @@ class EmbeddedLog:
                 if not texts:
                     continue
             try:
-                with self.engine.begin() as connection:
-                    self._insert(connection, texts)
-            except sa.exc.DBAPIError as error:
-                self._complain(" ".join(str(error.orig).split()))
+                self._commit(texts, last)
+                self.journal.forget(which)
+            except (OSError, sa.exc.SQLAlchemyError) as error:
+                self._complain(" ".join(str(error).split()))
                 if self._closed:
                     return  # the journal has it
                 time.sleep(AGAIN)
                 continue
-            self.journal.forget(which)
             texts = []
             if self.trouble is not None:
                 logger.warning("the database takes events again", extra={"place": self.place})
             with self._gate:
-                self._closing = {name: seq for name, seq in self._closing.items() if seq > last}
+                self._closing = {name: each for name, each in self._closing.items() if each[0] > last}
             with self._news:
                 self.trouble, self.committed = None, last
                 ready = [done for ticket, done in self._calls if ticket <= last]
@@ -339,6 +348,7 @@ class EmbeddedLog:
                 done(None)
 
     def _complain(self, why: str) -> None:
+        why = why.removeprefix(f"{self.place}: ")
         if self.trouble is None:
             logger.error("the database takes nothing", extra={"place": self.place, "why": why})
         with self._news:
@@ -359,18 +369,3 @@ class EmbeddedLog:
         self.journal.close()
         self.engine.dispose()
         os.close(self._owned)
-
-
-def own(path: str, otherwise: str) -> int:
-    """Take a lock that the kernel gives back when this process is gone.
-
-    Raises:
-        FileError: another process has it.
-    """
-    handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise FileError(otherwise) from None
-    return handle

@@ -17,7 +17,7 @@ import numpy as np
 
 from noregret.errors import InputError, shown
 from noregret.gym.spaces import Mask
-from noregret.live.spec import Spec
+from noregret.live.spec import LiveSpec
 from noregret.problems.base import Array
 
 #: Episodes learned before ranges count as learned, and reports whose share in quarantine is looked at.
@@ -36,7 +36,7 @@ class Guard:
         alarm: the share of reports in quarantine that is too much.
     """
 
-    def __init__(self, spec: Spec, widths: float | None = 10.0, alarm: float = 0.2) -> None:
+    def __init__(self, spec: LiveSpec, widths: float | None = 10.0, alarm: float = 0.2) -> None:
         self.spec, self.widths, self.alarm = spec, widths, alarm
         self._last: deque[bool] = deque(maxlen=WINDOW)
 
@@ -91,7 +91,7 @@ def check_numbers(most: Mapping[str, float], **options: Any) -> None:
             raise InputError(f"{name} is {shown(value)}; expected a number {span}")
 
 
-def fallback_of(spec: Spec, fallback: Fallback) -> Callable[[Any, int, Mask | None], Array] | None:
+def fallback_of(spec: LiveSpec, fallback: Fallback) -> Callable[[Any, int, Mask | None], Array] | None:
     """A fallback as a function of observation, step and mask that gives the probabilities (A,) of all actions.
 
     Raises:

@@ -31,6 +31,7 @@ class Journal:
         with told(self.paths[0], "cannot be written"):
             for path in self.paths:
                 self._files.append(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+                os.fsync(self._files[-1])  # what was forgotten does not come back after a power cut
 
     def read(self) -> list[str]:
         """All whole lines that were written and not forgotten, in any order."""

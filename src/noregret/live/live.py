@@ -15,17 +15,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import sqlalchemy as sa
-
 from noregret._system.checks import integer
-from noregret.errors import FileError, InputError, NoRegretError, shown, unknown_name
+from noregret.errors import FileError, InputError, shown, unknown_name
 from noregret.live import figures, logs, schema
-from noregret.live.desk import Decision, Desk, Expired, Held, Receipt, seconds
+from noregret.live.answers import Decision, Expired, Held, Receipt
+from noregret.live.desk import Desk, seconds
 from noregret.live.embedded import EmbeddedLog
 from noregret.live.guards import Fallback, Guard, check_numbers, fallback_of
-from noregret.live.learner import Learner, all_learned
+from noregret.live.leader import all_learned
 from noregret.live.opening import new, settle
-from noregret.live.planner import LOOK, Background, lead
+from noregret.live.planner import ATTEMPT, LOOK, Asked, Background
 from noregret.live.pruning import prune
 from noregret.live.shared import SharedLog
 from noregret.live.spec import FIELDS
@@ -44,8 +43,7 @@ class Live:
         self.spec, self.log = desk.spec, desk.log
         self._closed = threading.Event()
         self._planner: Background | None = None
-        self._lead: Any = None
-        self._learner: Learner | None = None
+        self._asked = Asked(desk.log.engine, url, desk.spec, keep)
         self._planning, self._was_on = threading.Lock(), False
 
     @classmethod
@@ -79,7 +77,7 @@ class Live:
             keep: how many plans are kept, to go back to.
             defaults: of new fields of observations, which old ones did not have.
             spec: ``observations``, ``actions``, ``horizon``, ``limit`` or ``threshold``, ``reward_range``, ``ranges``,
-                ``learner``, ``seed``, ``options``: see :meth:`noregret.live.spec.Spec.make`. A database that is there knows
+                ``learner``, ``seed``, ``options``: see :meth:`noregret.live.spec.LiveSpec.make`. A database that is there knows
                 all of them.
 
         Raises:
@@ -123,13 +121,17 @@ class Live:
         """Take new plans and switches, and see that somebody plans."""
         while not self._closed.wait(LOOK):
             try:
-                self.desk.plans.look()
+                before, plan = self.desk.plans.newest, self.desk.plans.look()
+                if plan is not before:
+                    price = dict(zip(self.spec.names, plan.facts["price"], strict=True))
+                    logger.info("plan", extra={"version": plan.version, "episodes": plan.facts["episodes"], "price": price})
                 self.desk.controls.look()
                 self._heed()
                 if self._planner is not None:
                     self._planner.look()
-            except (sa.exc.SQLAlchemyError, NoRegretError) as error:
+            except Exception as error:  # whatever it is, the next look may go well
                 logger.warning("plans cannot be read", extra={"why": " ".join(str(error).split())[:300]})
+                self._closed.wait(ATTEMPT)
 
     def _heed(self) -> None:
         """Switch the fallback on if there is an alarm and it is to be; whoever switches it off begins to count anew."""
@@ -156,8 +158,7 @@ class Live:
         self._follower.join(30.0)
         if self._planner is not None:
             self._planner.close()
-        if self._lead is not None:
-            self._lead.__exit__(None, None, None)
+        self._asked.close()
         self.log.close()
 
     # --- episodes ------------------------------------------------------------------------------------------------------
@@ -243,9 +244,8 @@ class Live:
         *,
         terminated: bool = False,
         masks: Sequence[Any] | None = None,
-        probabilities: Sequence[Sequence[float]] | None = None,
+        probabilities: Sequence[Any] | None = None,
         counts: bool = False,
-        wait: bool = True,
     ) -> Receipt:
         """Learn from a whole episode that somebody else played, such as one from a log.
 
@@ -257,19 +257,17 @@ class Live:
             costs: L rows of raw costs or utilities.
             terminated: whether the world ended it.
             masks: which actions could be taken at each step; None for all.
-            probabilities: of all actions at each step, where whoever acted knows them.
+            probabilities: of all actions at each step, or of the one that was done, where whoever acted knows them.
             counts: whether its costs count as the learner's own; if not, it only tells how the world goes.
-            wait: for the disk.
 
         Raises:
             ConflictError: another episode of this name is known.
             InputError: a part cannot be used; the message names the step.
         """
-        receipt, ticket = logs.told(
-            self.desk, episode, observations, actions, rewards, costs, terminated=terminated, masks=masks,
-            probabilities=probabilities, counts=counts,
+        whole = logs.WholeEpisode(
+            episode, observations, actions, rewards, costs, terminated, masks, probabilities, counts
         )  # fmt: skip
-        return self._kept(receipt, ticket) if wait else receipt
+        return self._kept(*logs.told(self.desk, whole))
 
     @classmethod
     def from_log(
@@ -285,7 +283,9 @@ class Live:
 
         Args:
             frame: of Polars or pandas, or the path of a Parquet file; one row a step, with a column for each field of an
-                observation and for each constraint, and ``episode``, ``step``, ``action``, ``reward``, maybe ``terminated``.
+                observation and for each constraint, and ``episode``, ``step``, ``action``, ``reward``, maybe ``terminated``
+                and ``probability``, that of the action or a list of all. What followed the last step of an episode that the
+                world did not end is not known, so that step is left out.
             url: of the database.
             counts: whether costs count as the learner's own.
             columns: other names of the columns, ``{"episode": "session"}``.
@@ -331,24 +331,11 @@ class Live:
         until = time.monotonic() + PATIENCE
         with self._planning:
             while True:
-                if self._planner is None and self._learner is None:
-                    self._take_lead()
-                if self._learner is not None:
-                    while self._learner.work():
-                        pass
-                if self._learner is not None or all_learned(self.log.engine):
+                if (self._planner is None and self._asked.work()) or all_learned(self.log.engine):
                     return self.desk.plans.look().version
                 if time.monotonic() > until:
                     raise FileError(f"{self.log.place}: nobody planned for {PATIENCE:g} s; expected a planner, see the log")
                 time.sleep(LOOK)
-
-    def _take_lead(self) -> None:
-        taken = lead(self.log.engine, self.url)
-        try:
-            connection = taken.__enter__()
-        except FileError:
-            return  # somebody else plans
-        self._lead, self._learner = taken, Learner(connection, self.spec, self.keep)
 
     def set_limit(self, limit: Mapping[str, float] | float, *, forget: bool = False) -> None:
         """Hold totals to other limits from the next plan on. Only "soft-cells" can; others refuse.

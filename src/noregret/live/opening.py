@@ -13,10 +13,10 @@ import sqlalchemy as sa
 import noregret
 from noregret.errors import InputError, shown
 from noregret.live import schema
-from noregret.live.learner import Learner
+from noregret.live.leader import Leader
 from noregret.live.planner import lead
 from noregret.live.plans import pack
-from noregret.live.spec import Spec
+from noregret.live.spec import LiveSpec
 
 #: What a learner needs when it is made.
 NEEDED = ("observations", "actions", "horizon")
@@ -31,7 +31,7 @@ _FIXED = {
 }
 
 
-def settle(engine: sa.Engine, url: str, given: Mapping[str, Any], defaults: Mapping[str, float], keep: int) -> Spec:
+def settle(engine: sa.Engine, url: str, given: Mapping[str, Any], defaults: Mapping[str, float], keep: int) -> LiveSpec:
     """The spec of a database: the one that is there, or a new one from what is given.
 
     Args:
@@ -60,7 +60,7 @@ def settle(engine: sa.Engine, url: str, given: Mapping[str, Any], defaults: Mapp
     return asked
 
 
-def new(url: str, given: Mapping[str, Any]) -> Spec:
+def new(url: str, given: Mapping[str, Any]) -> LiveSpec:
     """The spec of a learner that is made now.
 
     Raises:
@@ -72,16 +72,16 @@ def new(url: str, given: Mapping[str, Any]) -> Spec:
     if missing:
         needed = "expected observations, actions, horizon and limit"
         raise InputError(f"{schema.hidden(url)}: is new, and {missing[0]} is not given; {needed}")
-    return Spec.make(**given)
+    return LiveSpec.make(**given)
 
 
-def _stored(engine: sa.Engine) -> Spec | None:
+def _stored(engine: sa.Engine) -> LiveSpec | None:
     with schema.reading(engine) as tx:
         text = tx.execute(sa.select(schema.meta.c.value).where(schema.meta.c.name == "spec")).scalar()
-    return None if text is None else Spec.read(text)
+    return None if text is None else LiveSpec.read(text)
 
 
-def _asked(found: Spec, given: Mapping[str, Any], place: str) -> Spec:
+def _asked(found: LiveSpec, given: Mapping[str, Any], place: str) -> LiveSpec:
     """The spec that is asked for; it may have more fields and actions than the one that was found, and nothing else."""
     plain: dict[str, Any] = {
         "observations": list(found.fields) or _states(found), "actions": list(found.actions) or found.n_actions,
@@ -93,7 +93,7 @@ def _asked(found: Spec, given: Mapping[str, Any], place: str) -> Spec:
     told = {name: value for name, value in given.items() if value is not None and not (name == "options" and not value)}
     if "limit" in told or "threshold" in told:
         plain.pop("limit", None), plain.pop("threshold", None)
-    asked = Spec.make(**plain | told)
+    asked = LiveSpec.make(**plain | told)
     for option, (name, instead) in _FIXED.items():
         if getattr(asked, name) != getattr(found, name):
             raise InputError(
@@ -113,13 +113,13 @@ def _asked(found: Spec, given: Mapping[str, Any], place: str) -> Spec:
     return asked
 
 
-def _states(found: Spec) -> Any:
+def _states(found: LiveSpec) -> Any:
     from gymnasium.spaces import Discrete
 
     return Discrete(found.n_states, start=found.first)
 
 
-def _grow(engine: sa.Engine, url: str, found: Spec, asked: Spec, defaults: Mapping[str, float], keep: int) -> None:
+def _grow(engine: sa.Engine, url: str, found: LiveSpec, asked: LiveSpec, defaults: Mapping[str, float], keep: int) -> None:
     """Let a learner that is there have more fields or actions: a lesson of its own, with a snapshot."""
     found.fixed("observations and actions")
     new = asked.fields[len(found.fields) :]
@@ -135,24 +135,24 @@ def _grow(engine: sa.Engine, url: str, found: Spec, asked: Spec, defaults: Mappi
             f"{open_ones} episodes are in flight; expected none when observations or actions change: expire() them"
         )
     with lead(engine, url) as connection:
-        learner = Learner(connection, found, keep)
-        while learner.work():
+        leader = Leader(connection, found, keep)
+        while leader.work():
             pass
-        rank = learner.rank + 1
-        mind = replace(asked, limits=learner.spec.limits).mind()
-        mind.restore(learner.mind.grown([float(defaults[name]) for name in new], asked.n_actions - found.n_actions))
+        rank = leader.rank + 1
+        mind = replace(asked, limits=leader.spec.limits).mind()
+        mind.restore(leader.mind.grown([float(defaults[name]) for name in new], asked.n_actions - found.n_actions))
         body = {"spec": json.loads(asked.text()), "defaults": {name: float(defaults[name]) for name in new}}
-        facts = learner.facts | {"limits": learner.spec.limits}
+        facts = leader.facts | {"limits": leader.spec.limits}
         with connection.begin():
             connection.execute(schema.lessons.insert().values(rank=rank, kind="schema", body=json.dumps(body)))
             connection.execute(schema.snapshots.delete())
             connection.execute(
                 schema.snapshots.insert().values(
-                    rank=rank, version=learner.version, body=json.dumps(facts), data=pack(mind.arrays())
+                    rank=rank, version=leader.version, body=json.dumps(facts), data=pack(mind.arrays())
                 )
             )
             connection.execute(schema.plans.delete())  # they know nothing of what is new
             connection.execute(schema.settings.delete().where(schema.settings.c.name == "pinned"))
             connection.execute(schema.meta.update().where(schema.meta.c.name == "spec").values(value=asked.text()))
-        grew = Learner(connection, asked, keep)
+        grew = Leader(connection, asked, keep)
         grew.plan()

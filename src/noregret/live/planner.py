@@ -18,21 +18,24 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import sqlalchemy as sa
 
 from noregret.errors import FileError, NoRegretError
 from noregret.live import schema
-from noregret.live.embedded import own
-from noregret.live.learner import Learner
-from noregret.live.spec import Spec
+from noregret.live.errors import StorageError
+from noregret.live.leader import Leader
+from noregret.live.spec import LiveSpec
+from noregret.live.turns import own
 
 logger = logging.getLogger("noregret.live")
 
 #: Seconds between two looks at what is new, and between two attempts to get the lead.
 LOOK, ATTEMPT = 0.1, 0.5
+#: Seconds until planning is tried again after an error that is not the database's.
+SULK = 5.0
 #: The name of PostgreSQL's lock.
 LEAD = 7120231
 #: How the planning process begins: what it is told comes on its standard input, and the end of that is its own end.
@@ -42,16 +45,23 @@ _BEGIN = (
 )
 
 
+class TakenError(FileError):
+    """Somebody else has the lead."""
+
+
 @contextmanager
 def lead(engine: sa.Engine, url: str) -> Iterator[sa.Connection]:
     """Take the lead, and give the connection that lessons are written with.
 
     Raises:
-        FileError: somebody else has it.
+        TakenError: somebody else has it.
     """
     taken = "somebody else plans for this learner"
     if schema.is_sqlite(url):
-        handle = own(f"{schema.file_of(url)}-planner", taken)
+        try:
+            handle = own(f"{schema.file_of(url)}-planner", taken)
+        except FileError as error:
+            raise TakenError(str(error)) from None
         try:
             with engine.connect() as connection:
                 yield connection
@@ -62,22 +72,22 @@ def lead(engine: sa.Engine, url: str) -> Iterator[sa.Connection]:
         with connection.begin():
             got = connection.execute(sa.text("SELECT pg_try_advisory_lock(:key)"), {"key": LEAD}).scalar()
         if not got:
-            raise FileError(taken)
+            raise TakenError(taken)
         try:
             yield connection
         finally:
             try:
                 with connection.begin():
                     connection.execute(sa.text("SELECT pg_advisory_unlock(:key)"), {"key": LEAD})
-            except sa.exc.DBAPIError:
+            except StorageError:
                 connection.invalidate()  # the lock is gone with the connection
 
 
-def spec_of(connection: sa.Connection) -> tuple[str, Spec]:
+def spec_of(connection: sa.Connection) -> tuple[str, LiveSpec]:
     """The spec that the database holds, as text and read."""
     with schema.reading(connection) as tx:
         text = tx.execute(sa.select(schema.meta.c.value).where(schema.meta.c.name == "spec")).scalar_one()
-    return text, Spec.read(text)
+    return text, LiveSpec.read(text)
 
 
 def serve(url: str, keep: int, stopped: Callable[[], bool]) -> None:
@@ -93,17 +103,59 @@ def serve(url: str, keep: int, stopped: Callable[[], bool]) -> None:
         try:
             with lead(engine, url) as connection:
                 text, spec = spec_of(connection)
-                learner = Learner(connection, spec, keep)
-                logger.info("leads", extra={"pid": os.getpid(), "rank": learner.rank, "version": learner.version})
+                leader = Leader(connection, spec, keep)
+                logger.info("leads", extra={"pid": os.getpid(), "rank": leader.rank, "version": leader.version})
                 while not stopped() and spec_of(connection)[0] == text:
-                    if not learner.work():
+                    if not leader.work():
                         time.sleep(LOOK)
-        except FileError:
+        except TakenError:
             time.sleep(ATTEMPT)
-        except sa.exc.DBAPIError as error:
-            logger.warning("planning waits for the database", extra={"why": " ".join(str(error.orig).split())})
+        except StorageError as error:
+            logger.warning("planning waits for the database", extra={"why": str(error)})
             time.sleep(ATTEMPT)
+        except Exception as error:  # plans go on as they are: whoever looks at the log or at the plan's age sees it
+            logger.exception("planning failed", extra={"why": " ".join(str(error).split())[:300]})
+            time.sleep(SULK)
     engine.dispose()
+
+
+class Asked:
+    """A planner that learns and plans when it is asked to, here and now; it keeps the lead.
+
+    Args:
+        engine: of the database.
+        url: of the database.
+        spec: of the learner.
+        keep: how many plans are kept.
+    """
+
+    def __init__(self, engine: sa.Engine, url: str, spec: LiveSpec, keep: int) -> None:
+        self.engine, self.url, self.spec, self.keep = engine, url, spec, keep
+        self._lead: AbstractContextManager[sa.Connection] | None = None
+        self.leader: Leader | None = None
+
+    def work(self) -> bool:
+        """Learn all that is complete, and plan; returns whether it could: somebody else may have the lead."""
+        try:
+            if self.leader is None:
+                taken = lead(self.engine, self.url)
+                connection = taken.__enter__()
+                self._lead = taken
+                self.leader = Leader(connection, self.spec, self.keep)
+            while self.leader.work():
+                pass
+            return True
+        except TakenError:
+            return False
+        except BaseException:  # the leader may know more than the database does
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Give up the lead."""
+        lead, self._lead, self.leader = self._lead, None, None
+        if lead is not None:
+            lead.__exit__(None, None, None)
 
 
 class Background:
@@ -188,7 +240,7 @@ def _warm(url: str) -> None:
     try:
         with engine.connect() as connection:
             spec_of(connection)[1].mind()
-    except (sa.exc.DBAPIError, NoRegretError):
+    except NoRegretError:
         pass  # the child says what is wrong
     finally:
         engine.dispose()
@@ -204,7 +256,5 @@ def _fork(told: dict[str, Any]) -> int:
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: never outlive the parent
         os.nice(5)
         serve(told["url"], told["keep"], lambda: os.getppid() != parent)
-    except BaseException:
-        logger.exception("planning failed")
     finally:
         os._exit(1)

@@ -19,10 +19,10 @@ from noregret.errors import FileError, InputError
 from noregret.gym.spaces import Mask
 from noregret.live import schema
 from noregret.live.events import Answer
-from noregret.live.spec import Spec
+from noregret.live.spec import LiveSpec
 
-#: Plans and answers of a plan on numbered observations that a process remembers.
-_PLANS, _ANSWERS = 16, 1 << 16
+#: Plans that a process remembers, and answers of each on numbered observations, some 500 bytes each.
+_PLANS, _ANSWERS = 16, 1 << 13
 #: The most entries of a plan's table of answers, 8 bytes each.
 _TABLE = 1 << 18
 
@@ -91,7 +91,7 @@ class Plans:
         spec: of the learner, any mind of which turns arrays into policies.
     """
 
-    def __init__(self, engine: sa.Engine, spec: Spec) -> None:
+    def __init__(self, engine: sa.Engine, spec: LiveSpec) -> None:
         self.engine, self.mind = engine, spec.mind()
         self._some = np.zeros(len(spec.fields)) if spec.fields else np.asarray(0)
         self._kept: OrderedDict[int, Plan] = OrderedDict()

@@ -23,7 +23,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from noregret.agent.flight import Flight
+from noregret.agent.flight import Flight, FlightStep
 from noregret.errors import InputError, shown
 from noregret.gym.spaces import Mask
 from noregret.live import schema
@@ -31,7 +31,7 @@ from noregret.live.events import Event, apply
 from noregret.live.figures import interval
 from noregret.live.guards import fallback_of
 from noregret.live.plans import Plans
-from noregret.live.spec import Spec
+from noregret.live.spec import LiveSpec
 from noregret.problems.base import Array
 
 #: Effective episodes that are needed, and the ridge of the fitted values.
@@ -66,7 +66,7 @@ class Estimate:
     refused: str | None = None
 
 
-def policy_of(spec: Spec, engine: sa.Engine, text: str | Callable[..., Any]) -> Policy:
+def policy_of(spec: LiveSpec, engine: sa.Engine, text: str | Callable[..., Any]) -> Policy:
     """A policy by its name: ``uniform``, ``action:NAME``, ``plan:VERSION``; or a function as a fallback is.
 
     Args:
@@ -95,7 +95,7 @@ def policy_of(spec: Spec, engine: sa.Engine, text: str | Callable[..., Any]) -> 
     raise InputError(f"policy is {shown(text)}; expected uniform, action:NAME, plan:VERSION or a function")
 
 
-def flights(spec: Spec, engine: sa.Engine) -> Iterator[Flight]:
+def flights(spec: LiveSpec, engine: sa.Engine) -> Iterator[Flight]:
     """All complete episodes of the log, in the order in which they were completed."""
     e, c = schema.episodes.c, schema.events.c
     asked = (
@@ -114,11 +114,20 @@ def flights(spec: Spec, engine: sa.Engine) -> Iterator[Flight]:
         yield now.remove(name)
 
 
-def logged(spec: Spec, engine: sa.Engine, policy: Policy) -> tuple[list[Logged], int]:
+def _chance(step: FlightStep) -> float | None:
+    """The probability with which the action was done; None where nobody knows it."""
+    note = step.note
+    if note.get("f") == "apprentice" or step.done != step.action:
+        return None
+    return note["P"][step.action] if note.get("P") else note.get("p")
+
+
+def logged(spec: LiveSpec, engine: sa.Engine, policy: Policy) -> tuple[list[Logged], int]:
     """The episodes that a policy can be judged by, and how many cannot be used.
 
     An episode is left out if it was pruned, or if an action's probability is not known: a guard rail or an old system chose it,
-    a log did not tell it, or its observations were of another shape.
+    a log did not tell it, or its observations were of another shape. So estimates are of the episodes that are left: where
+    overrides are many and not by chance, these are other ones than all.
 
     Args:
         spec: of the learner.
@@ -130,22 +139,20 @@ def logged(spec: Spec, engine: sa.Engine, policy: Policy) -> tuple[list[Logged],
         left = tx.execute(sa.select(sa.func.count()).select_from(schema.episodes).where(e.status == "pruned")).scalar_one()
     out = []
     for flight in flights(spec, engine):
-        known = all(
-            step.note.get("P") and step.note.get("f") != "apprentice" and step.done == step.action for step in flight.steps
-        )
+        known = all(_chance(step) is not None for step in flight.steps)
         if not known or flight.steps[0].observation.size != max(len(spec.fields), 1):
             left += 1
             continue
         played, steps = flight.played(), flight.steps
         chances = np.array([policy(step.observation, h, step.mask) for h, step in enumerate(steps)])
-        before = np.array([step.note["P"][step.action] for step in steps])
+        before = np.array([_chance(step) for step in steps])
         ratio = chances[np.arange(len(steps)), played.actions] / before
         y = np.column_stack([played.rewards, played.values])
         out.append(Logged(list(played.observations), played.actions, y, ratio, chances))
     return out, left
 
 
-def estimate(name: str, episodes: list[Logged], left_out: int, spec: Spec, least: float = LEAST) -> Estimate:
+def estimate(name: str, episodes: list[Logged], left_out: int, spec: LiveSpec, least: float = LEAST) -> Estimate:
     """Judge a policy by logged episodes.
 
     Args:
@@ -182,7 +189,7 @@ class Values:
         episodes: that it is fitted on.
     """
 
-    def __init__(self, spec: Spec, episodes: list[Logged]) -> None:
+    def __init__(self, spec: LiveSpec, episodes: list[Logged]) -> None:
         self.spec = spec
         every = np.array([x for each in episodes for x in each.seen], dtype=np.float64)
         self.middle, self.scale = every.mean(axis=0), every.std(axis=0) + 1e-9

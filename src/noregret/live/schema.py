@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,9 +19,11 @@ from noregret.errors import FileError, InputError
 from noregret.live.errors import StorageError
 
 #: The version of the tables; a database of an older version is brought to this one when it is opened.
-VERSION = 1
-#: Seconds that a connection waits for another one's lock.
-PATIENCE = 30.0
+VERSION = 2
+#: Seconds that a connection waits for another one's lock, and that PostgreSQL has to answer a new connection.
+PATIENCE, ANSWER = 30.0, 5
+#: A planner whose machine lost its power says nothing any more: after so many seconds PostgreSQL gives its lock free.
+_KEEPALIVE = "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
 
 metadata = sa.MetaData()
 whole = sa.BigInteger().with_variant(sa.Integer, "sqlite")
@@ -43,6 +45,8 @@ events = sa.Table(
     sa.Column("body", sa.Text, nullable=False),
     sa.UniqueConstraint("episode", "step", "kind"),
 )  # fmt: skip
+#: The quarantine is looked at every few seconds, and holds few of many events.
+held = sa.Index("events_held", events.c.episode, sqlite_where=events.c.kind == "held", postgresql_where=events.c.kind == "held")
 episodes = sa.Table(
     "episodes", metadata,
     sa.Column("name", sa.String(200), primary_key=True),
@@ -95,7 +99,7 @@ tokens = sa.Table(
 )  # fmt: skip
 
 #: What brings a database of version n to n+1, a function of a connection for each n from 1 on.
-MIGRATIONS: tuple[Any, ...] = ()
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (held.create,)
 
 
 def is_sqlite(url: str) -> bool:
@@ -139,8 +143,14 @@ def connect(url: str, sync: str = "FULL") -> sa.Engine:
         sync: SQLite's ``synchronous``: FULL waits for the disk at every commit.
     """
     if not is_sqlite(url):
-        return sa.create_engine(url, pool_size=16, max_overflow=32, pool_pre_ping=True, isolation_level="READ COMMITTED")
+        options = {"connect_timeout": ANSWER, "options": _KEEPALIVE}
+        engine = sa.create_engine(
+            url, pool_size=16, max_overflow=32, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=options
+        )
+        _tell_errors(engine, hidden(url))
+        return engine
     engine = sa.create_engine(url, connect_args={"timeout": PATIENCE, "check_same_thread": False})
+    _tell_errors(engine, file_of(url))
 
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:
@@ -153,6 +163,16 @@ def connect(url: str, sync: str = "FULL") -> sa.Engine:
         connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("reads") else "BEGIN IMMEDIATE")
 
     return engine
+
+
+def _tell_errors(engine: sa.Engine, place: str) -> None:
+    """Let whatever the database refuses be told in one line that names it."""
+
+    @sa.event.listens_for(engine, "handle_error")
+    def tell(context: sa.engine.ExceptionContext) -> None:
+        error = context.sqlalchemy_exception
+        if isinstance(error, sa.exc.DBAPIError) and not isinstance(error, sa.exc.IntegrityError) and not context.is_pre_ping:
+            raise StorageError(f"{place}: {' '.join(str(error.orig).split())[:300]}")
 
 
 @contextmanager
@@ -176,23 +196,20 @@ def upgrade(engine: sa.Engine, place: str) -> None:
     Raises:
         FileError: the database was written by a newer version, or holds something else.
     """
-    try:
-        with engine.begin() as connection:
-            if engine.dialect.name == "postgresql":
-                connection.execute(sa.text("SELECT pg_advisory_xact_lock(7120230)"))
-            there = set(sa.inspect(connection).get_table_names())
-            if "meta" not in there:
-                if there & set(metadata.tables):
-                    raise FileError(f"{place}: holds other tables; expected a database of its own")
-                metadata.create_all(connection)
-                connection.execute(meta.insert().values(name="schema", value=str(VERSION)))
-                return
-            found = int(connection.execute(sa.select(meta.c.value).where(meta.c.name == "schema")).scalar() or 0)
-            if not 1 <= found <= VERSION:
-                raise FileError(f"{place}: has tables of version {found}; expected 1 to {VERSION}: a newer noregret wrote them")
-            for step in MIGRATIONS[found - 1 :]:
-                step(connection)
-            if found != VERSION:
-                connection.execute(meta.update().where(meta.c.name == "schema").values(value=str(VERSION)))
-    except sa.exc.DBAPIError as error:
-        raise StorageError(f"{place}: cannot be opened: {' '.join(str(error.orig).split())}") from None
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(7120230)"))
+        there = set(sa.inspect(connection).get_table_names())
+        if "meta" not in there:
+            if there & set(metadata.tables):
+                raise FileError(f"{place}: holds other tables; expected a database of its own")
+            metadata.create_all(connection)
+            connection.execute(meta.insert().values(name="schema", value=str(VERSION)))
+            return
+        found = int(connection.execute(sa.select(meta.c.value).where(meta.c.name == "schema")).scalar() or 0)
+        if not 1 <= found <= VERSION:
+            raise FileError(f"{place}: has tables of version {found}; expected 1 to {VERSION}: a newer noregret wrote them")
+        for step in MIGRATIONS[found - 1 :]:
+            step(connection)
+        if found != VERSION:
+            connection.execute(meta.update().where(meta.c.name == "schema").values(value=str(VERSION)))

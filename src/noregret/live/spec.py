@@ -34,7 +34,7 @@ FIELDS = ("observations", "actions", "horizon", "limit", "threshold", "reward_ra
 
 
 @dataclass(frozen=True)
-class Spec:
+class LiveSpec:
     """Sizes, names and limits.
 
     Args:
@@ -82,7 +82,7 @@ class Spec:
         learner: str | None = None,
         seed: int | None = None,
         options: Mapping[str, Any] | None = None,
-    ) -> Spec:
+    ) -> LiveSpec:
         """Read and check what :meth:`noregret.Live.open` was given.
 
         Args:
@@ -120,7 +120,7 @@ class Spec:
             raise unknown_name("learner", learner, (*FINDERS, *ON_TABLES))
         if learner in ON_TABLES and not n_states:
             raise InputError(f"learner is {learner!r} and observations are vectors; expected a Discrete space, or {AUTO!r}")
-        made = Spec(
+        made = LiveSpec(
             fields, n_states, first, named, n_actions, o.horizon, o.limits, o.costs, o.names, o.reward_range, spans,
             learner or AUTO, integer("seed", seed or 0, 0), dict(options or {}),
         )  # fmt: skip
@@ -132,7 +132,7 @@ class Spec:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def read(text: str) -> Spec:
+    def read(text: str) -> LiveSpec:
         """The spec that :meth:`text` wrote."""
         data = json.loads(text)
         for name in ("fields", "actions", "limits", "names"):
@@ -140,7 +140,7 @@ class Spec:
         data["reward_range"] = None if data["reward_range"] is None else tuple(data["reward_range"])
         if data["ranges"] is not None:
             data["ranges"] = tuple(None if span is None else tuple(span) for span in data["ranges"])
-        return Spec(**data)
+        return LiveSpec(**data)
 
     # --- parts ---------------------------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class Spec:
                 f"{what} of {self.learner} stay as they were made; expected a learner that can change them: {able}"
             )
 
-    def limited(self, limits: Mapping[str, float]) -> Spec:
+    def limited(self, limits: Mapping[str, float]) -> LiveSpec:
         """The same with other limits on some constraints.
 
         Raises:

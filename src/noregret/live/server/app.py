@@ -179,19 +179,19 @@ def _add_routes(app: FastAPI, served: Mapping[str, Served]) -> None:
     def get(path: str, summary: str) -> Callable[[Route], Route]:
         return app.get(f"/v1/{{learner}}/{path}", responses=_ERRORS, summary=summary)
 
-    @post("decide", m.Decision, "Decide what to do at a step of an episode")
+    @post("decide", m.AnswerDecision, "Decide what to do at a step of an episode")
     async def decide(learner: str, ask: m.AskDecision) -> Response:
         return Json(await of(learner).decide(ask))
 
-    @post("report", m.Receipt, "Say what a decision brought")
+    @post("report", m.AnswerReceipt, "Say what a decision brought")
     async def report(learner: str, ask: m.AskReport) -> Response:
         return Json(await of(learner).report(ask))
 
-    @post("end", m.Receipt, "Say that an episode is over")
+    @post("end", m.AnswerReceipt, "Say that an episode is over")
     async def end(learner: str, ask: m.AskEnd) -> Response:
         return Json(await of(learner).end(ask))
 
-    @post("episodes", m.Receipt, "Learn from a whole episode, such as one from a log")
+    @post("episodes", m.AnswerReceipt, "Learn from a whole episode, such as one from a log")
     async def tell(learner: str, ask: m.AskEpisode) -> Response:
         given = ask.model_dump()
         return Json((await of(learner).slowly(of(learner).live.tell_episode, **given))._asdict())
@@ -223,7 +223,7 @@ def _add_routes(app: FastAPI, served: Mapping[str, Served]) -> None:
     async def plan(learner: str, ask: m.AskNothing) -> Response:
         return Json({"version": await of(learner).slowly(of(learner).live.plan)})
 
-    @post("release", m.Receipt, "Learn a report in quarantine after all, or drop its episode")
+    @post("release", m.AnswerReceipt, "Learn a report in quarantine after all, or drop its episode")
     async def release(learner: str, ask: m.AskRelease) -> Response:
         return Json((await of(learner).slowly(of(learner).live.release, ask.decision, ask.drop))._asdict())
 

@@ -25,7 +25,7 @@ class AskDecision(_Asked):
     action: Action | None = Field(None, description="What the old system has decided; then noregret only learns.")
 
 
-class Decision(BaseModel):
+class AnswerDecision(BaseModel):
     """What is to be done."""
 
     id: str
@@ -58,7 +58,7 @@ class AskEnd(_Asked):
     observation: Observation | None = Field(None, description="What was seen after the last action.")
 
 
-class Receipt(BaseModel):
+class AnswerReceipt(BaseModel):
     """What became of a report or an end."""
 
     status: str
@@ -119,7 +119,7 @@ class AskEpisode(_Asked):
     costs: list[dict[str, float]] | list[list[float]] | list[float]
     terminated: bool = False
     masks: list[list[int] | None] | None = None
-    probabilities: list[list[float]] | None = None
+    probabilities: list[list[float]] | list[float] | None = None
     counts: bool = False
 
 

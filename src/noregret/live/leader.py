@@ -20,7 +20,7 @@ from noregret.errors import FileError
 from noregret.live import pruning, schema
 from noregret.live.events import Event, apply
 from noregret.live.plans import pack, unpack
-from noregret.live.spec import Spec
+from noregret.live.spec import LiveSpec
 from noregret.problems.base import Array
 from noregret.store.identity import content_hash
 
@@ -28,6 +28,8 @@ logger = logging.getLogger("noregret.live")
 
 #: Episodes learned between two plans, at most; snapshots kept; lessons between two snapshots, at most.
 GROUP, SNAPSHOTS, SPACING = 200, 2, 500
+#: Seconds for which every plan is kept, however many there are: a process that decides may not have seen the newer ones yet.
+GRACE = 60.0
 
 
 def all_learned(engine: sa.Engine) -> bool:
@@ -41,7 +43,7 @@ def all_learned(engine: sa.Engine) -> bool:
         return not left and tx.execute(last).scalar() in (None, "plan")
 
 
-class Learner:
+class Leader:
     """Learns what the database holds; only who has the lead may use it.
 
     Args:
@@ -51,7 +53,7 @@ class Learner:
         keep: how many plans are kept.
     """
 
-    def __init__(self, connection: sa.Connection, spec: Spec, keep: int) -> None:
+    def __init__(self, connection: sa.Connection, spec: LiveSpec, keep: int) -> None:
         self.connection, self.spec, self.keep = connection, spec, keep
         self.rank = self.version = self.saved = 0
         self.low, self.high = np.full((2, 1 + len(spec.limits)), np.nan)
@@ -163,20 +165,22 @@ class Learner:
         facts = self.facts
         lesson = {"version": self.version, "at": now, "episodes": self.episodes, "price": facts["price"]}
         p, e = schema.plans.c, schema.episodes.c
-        with self.connection.begin():
+        saves = made or self.rank - self.saved >= SPACING
+        plan, snapshot = pack(self.mind.plan()) if made else b"", pack(self.mind.arrays()) if saves else b""
+        with self.connection.begin():  # others wait for it: all that takes time was done before
             self.connection.execute(schema.lessons.insert().values(rank=self.rank, kind="plan", body=json.dumps(lesson)))
             if made:
                 self.connection.execute(
                     schema.plans.insert().values(
-                        version=self.version, rank=self.rank, at=now, body=json.dumps(facts), data=pack(self.mind.plan())
+                        version=self.version, rank=self.rank, at=now, body=json.dumps(facts), data=plan
                     )
                 )
                 used = sa.select(e.plan).where(e.status == "open")
                 pinned = sa.select(sa.cast(schema.settings.c.value, sa.Integer)).where(schema.settings.c.name == "pinned")
-                old = p.version <= self.version - self.keep
+                old = (p.version <= self.version - self.keep) & (p.at < now - GRACE)
                 self.connection.execute(schema.plans.delete().where(old, p.version.not_in(used), p.version.not_in(pinned)))
-            if made or self.rank - self.saved >= SPACING:
-                self._save(facts)
+            if saves:
+                self._save(facts, snapshot)
         if made:
             logger.info(
                 "plan", extra={"version": self.version, "seconds": round(time.perf_counter() - began, 3)} | facts
@@ -189,12 +193,10 @@ class Learner:
         price = self.mind.dual.tolist()
         return {"episodes": self.episodes, "price": price, "low": _plain(self.low), "high": _plain(self.high)}
 
-    def _save(self, facts: dict[str, Any]) -> None:
+    def _save(self, facts: dict[str, Any], data: bytes) -> None:
         s = schema.snapshots.c
         body = json.dumps(facts | {"limits": self.spec.limits})
-        self.connection.execute(
-            schema.snapshots.insert().values(rank=self.rank, version=self.version, body=body, data=pack(self.mind.arrays()))
-        )
+        self.connection.execute(schema.snapshots.insert().values(rank=self.rank, version=self.version, body=body, data=data))
         kept = sa.select(s.rank).order_by(s.rank.desc()).limit(SNAPSHOTS)
         old = set(self.connection.execute(sa.select(s.rank)).scalars()) - set(self.connection.execute(kept).scalars())
         self.connection.execute(schema.snapshots.delete().where(s.rank.in_(old)))
