@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from benchmarks.table1.settings import FORMS, ROWS
 from noregret import learners
-from noregret._system.arrays import read_bytes
+from noregret._system.arrays import LARGEST, read_bytes
 from noregret._system.files import make_folder, wait_and_hold, write_whole
 from noregret.errors import FileError, InputError, shown, told
 from noregret.metrics import Cell, Interval, Slope, show
@@ -67,6 +66,19 @@ def read(folder: Path) -> list[dict[str, str]]:
                 raise FileError(
                     f"{path}: {name} of {where} is {shown(row.get(name))}; expected {_EXPECTED.get(name, 'a number')}"
                 )
+        for which in ("hard_regret", "hard_violation"):
+            if bool(row[f"{which}_slope"]) != bool(row[f"{which}_since"]):
+                raise FileError(
+                    f"{path}: {row['learner']}, form {row['form']} has only one of {which}_slope and {which}_since; "
+                    "expected both or none"
+                )
+        for name in NUMBERS:
+            low, middle, high = (float(row[f"{name}{end}"]) for end in ("_low", "", "_high"))
+            if not low <= middle <= high:
+                raise FileError(
+                    f"{path}: {name} of {row['learner']}, form {row['form']} is {middle:g}; "
+                    f"expected a number in its interval, {low:g} to {high:g}"
+                )
     return sorted(found, key=_place)
 
 
@@ -78,7 +90,13 @@ def _place(row: Mapping[str, Any]) -> tuple[int, int]:
 #: What may be empty: a slope where no line fits, draws of who has no simulator, and what older rows do not have.
 _MAYBE = ("hard_regret_slope", "hard_regret_since", "hard_violation_slope", "hard_violation_since", "draws", "stuck")
 _WHOLE = ("episodes", "trials")
-_EXPECTED = dict.fromkeys(_WHOLE, "a whole number, at least 1") | dict.fromkeys(_MAYBE, "a number, or nothing")
+#: What cannot be negative. Regret, violation and slopes can, and so can what a wide interval reaches down to.
+_AT_LEAST_0 = ("microseconds", "draws", "stuck", "hard_regret", "hard_violation", "late_loss")
+_EXPECTED = (
+    dict.fromkeys(_AT_LEAST_0, "a number, at least 0")
+    | dict.fromkeys(_WHOLE, "a whole number, at least 1")
+    | dict.fromkeys(_MAYBE, "a number, or nothing")
+)
 
 
 def _fits(name: str, text: str | None) -> bool:
@@ -86,7 +104,10 @@ def _fits(name: str, text: str | None) -> bool:
     if not text:
         return text is not None and name in _MAYBE
     try:
-        return int(text) >= 1 if name in _WHOLE else math.isfinite(float(text))
+        if name in _WHOLE:
+            return 1 <= int(text) <= 10**15
+        least = 0.0 if name in _AT_LEAST_0 else -LARGEST
+        return least <= float(text) <= LARGEST
     except ValueError:
         return False
 

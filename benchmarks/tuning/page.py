@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks import protocol
 from benchmarks.tuning.search import Found, stuck_share
-from noregret._system.arrays import read_bytes
+from noregret._system.arrays import is_plain, read_bytes
 from noregret._system.files import all_or_none, make_folder, wait_and_hold
 from noregret.errors import FileError, shown, told
 from noregret.report.tables import write_text
@@ -109,7 +109,7 @@ def _read(path: Path) -> list[dict[str, str]]:
     try:
         first, *lines = csv.reader(data.decode().splitlines(), strict=True)
         rows = [dict(zip(TRIED, line, strict=True)) for line in lines]
-        assert tuple(first) == TRIED
+        assert tuple(first) == TRIED and all(is_plain(cell) for line in lines for cell in line)
     except (ValueError, csv.Error, AssertionError):
         raise FileError(f"{path}: is no table of a search; expected columns {', '.join(TRIED)} in every line") from None
     for row in rows:

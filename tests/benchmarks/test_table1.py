@@ -118,6 +118,14 @@ def spoiled(numbers: str) -> str:
     return re.sub(r"opdop,tuned,\d+,\d+,[^,]+", f"opdop,tuned,{numbers}", GOOD)
 
 
+def with_cell(column: str, text: str) -> bytes:
+    """The data with another text in a column of the first row."""
+    header, first, *others = GOOD.splitlines()
+    cells = first.split(",")
+    cells[header.split(",").index(column)] = text
+    return "\n".join([header, ",".join(cells), *others]).encode()
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -129,7 +137,13 @@ def spoiled(numbers: str) -> str:
         (GOOD[: GOOD.index("opdop,practical") + 60].encode(), "of opdop, form practical is None"),
         (spoiled("9" * 5000 + ",9,1").encode(), "episodes of opdop, form tuned is"),
         (GOOD.replace("opdop,tuned,", "opdop\n", 1).encode(), "has a row of 'opdop', form None"),
+        (spoiled("9," + "9" * 400 + ",1").encode(), "trials of opdop, form tuned is"),
         (spoiled("9,9,inf").encode(), "microseconds of opdop, form tuned is 'inf'"),
+        (spoiled("9,9,-1").encode(), "microseconds of opdop, form tuned is '-1'; expected a number, at least 0"),
+        (with_cell("late_loss", "-1e9"), "late_loss of opdop, form tuned is '-1e9'; expected a number, at least 0"),
+        (with_cell("hard_regret", "nan"), "hard_regret of opdop, form tuned is 'nan'; expected a number, at least 0"),
+        (with_cell("hard_regret_since", ""), "has only one of hard_regret_slope and hard_regret_since"),
+        (with_cell("regret_low", "1e9"), "expected a number in its interval, 1e+09 to"),
     ],
 )
 def test_damaged_data_are_named_in_one_line(tmp_path: Path, data: bytes, said: str, command: Command) -> None:

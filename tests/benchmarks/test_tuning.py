@@ -162,6 +162,7 @@ def test_what_cannot_be_searched_is_refused_before_anything_runs(
         (page.CONFIGURATIONS, ",".join(page.TRIED) + "\nopdop,tuned,0,1,nan,0,,x\n"),
         (page.CONFIGURATIONS, ",".join(page.TRIED) + "\nopdop,tuned,0,1,-1e9,0,,x\n"),
         (page.CONFIGURATIONS, ",".join(page.TRIED) + "\nopdop,tuned,0,1," + "9" * 400 + ",0,,x\n"),
+        (page.CONFIGURATIONS, ",".join(page.TRIED) + "\nopdop,tuned,0,1,1,0,,\x1b[2J\n"),
         (page.CONFIGURATIONS, "\0"),
         (page.CONFIGURATIONS, ""),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -90,8 +91,18 @@ def test_pilots_are_kept_and_played_again_only_where_they_do_not_tell(tmp_path: 
     again = pilots.Pilots(tmp_path)
     assert again.known(key) == 20.0 and again.enough(key, 5.0) and again.enough(key, 600.0)
     assert not again.enough(key, 30.0), "it was played for another limit, and 20 is near 30"
-    (tmp_path / "pilots.json").write_text("[1")
-    assert pilots.Pilots(tmp_path).known(key) is None and pilots.Pilots(None).known(key) is None
+    for text in (
+        "[1",
+        "[" * 10_000,
+        f'{{"{key.id}": [NaN, 5]}}',
+        f'{{"{key.id}": [{"9" * 400}, 5]}}',
+        f'{{"{key.id}": [-1, 5]}}',
+    ):
+        (tmp_path / "pilots.json").write_text(text)
+        assert pilots.Pilots(tmp_path).known(key) is None and pilots.Pilots(None).known(key) is None
+    (tmp_path / "pilots.json").unlink()
+    os.mkfifo(tmp_path / "pilots.json")
+    assert pilots.Pilots(tmp_path).known(key) is None, "a pipe keeps nobody waiting"
 
 
 def test_no_time_at_all_leaves_everything_out() -> None:

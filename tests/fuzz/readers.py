@@ -19,17 +19,15 @@ import noregret as nr
 from noregret.errors import InputError
 from noregret.gym.expressions import Expression
 from noregret.kernels.compiler import jit
-from noregret.report.leaderboard import Leaderboard, page
 from noregret.runs.execute import Settings, execute
 from noregret.runs.keys import make_key
 from noregret.store import Checkpoints, RunKey, Store, group, load_runs
 from noregret.store.folder import seal
 from noregret.sweeps import spec
-from noregret.sweeps.search import Candidate, SearchJournal
 from tests.fuzz.damage import Rng, packed, pick, spoiled_arrays, spoiled_bytes, spoiled_text, spoiled_value
+from tests.fuzz.journals import BoardFile, PilotFile, Rows, Tried, TuneSearch
 from tests.fuzz.minds import Mind, resealed
 from tests.fuzz.reader import Reader
-from tests.made_up_board import a_board
 
 SMALL = "random:S=3,A=2,H=2"
 
@@ -311,32 +309,6 @@ class Cache(Reader):
         assert (found is not None) == (self.path.read_bytes() == self.good)
 
 
-class TuneSearch(Reader):
-    """The choices of a search that were judged."""
-
-    def prepare(self, folder: Path) -> None:
-        self.path = folder / "study-1.json"
-        search = SearchJournal(self.path)
-        for beta in (0.1, 0.2):
-            search.add(Candidate({"beta": beta}, 0, 10.0 * beta, 1.0))
-        self.good = self.path.read_bytes()
-        self.entries = {key: value for key, value in json.loads(self.good).items() if key != "sha256"}
-
-    def spoil(self, rng: Rng) -> None:
-        data = spoiled_bytes(rng, self.good)
-        if rng.random() < 0.6:
-            try:
-                data = seal({"candidates": spoiled_value(rng, self.entries["candidates"])})
-            except (ValueError, TypeError, RecursionError):
-                pass  # no JSON: such a file cannot be sealed
-        self.path.write_bytes(data)
-
-    def read(self) -> None:
-        journal = SearchJournal.read(self.path)
-        assert all(isinstance(each.params, dict) for each in journal.candidates)
-        assert all(0.0 <= number < float("inf") for each in journal.judged() for number in (each.value, each.violation))
-
-
 class CostText(Reader):
     """A cost written as text, computed on numbers of every kind: a finite number or one line, the same for all kinds."""
 
@@ -381,32 +353,8 @@ class CostText(Reader):
         return number
 
 
-class BoardFile(Reader):
-    """The data of a leaderboard, and what is made of it."""
-
-    share = 0.5
-
-    def prepare(self, folder: Path) -> None:
-        self.path = a_board().save(folder / "leaderboard.json")
-        self.good = self.path.read_bytes()
-
-    def spoil(self, rng: Rng) -> None:
-        data = spoiled_bytes(rng, self.good)
-        if rng.random() < 0.7:
-            try:
-                data = json.dumps(spoiled_value(rng, json.loads(self.good))).encode("utf-8", "replace")
-            except RecursionError:
-                data = b"[" * 10_000
-        self.path.write_bytes(data)
-
-    def read(self) -> None:
-        board = Leaderboard.read(self.path)
-        board.table().csv()
-        page._data(board), page._standings(board.analysis), page._rows(board.analysis)
-        board.save(self.path)
-
-
 READERS: dict[str, type[Reader]] = {
     "problem": Problem, "spec": Spec, "store": StoredRuns, "checkpoint": Checkpoint, "agent": AgentFile, "result": SavedResult,
-    "cache": Cache, "tune": TuneSearch, "board": BoardFile, "mind": Mind, "cost": CostText,
+    "cache": Cache, "tune": TuneSearch, "board": BoardFile, "rows": Rows, "tried": Tried, "pilots": PilotFile, "mind": Mind,
+    "cost": CostText,
 }  # fmt: skip

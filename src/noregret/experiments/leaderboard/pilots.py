@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
+from noregret._system.arrays import read_bytes
 from noregret._system.files import wait_and_hold
 from noregret.report.tables import write_text
 from noregret.store import RunKey
@@ -26,12 +28,13 @@ class Pilots:
         self._known = self._read()
 
     def _read(self) -> dict[str, tuple[float, float]]:
-        """What the file has."""
+        """What the file has: pairs of times. A pilot whose times cannot be is played again."""
         try:
-            entries = json.loads(self.path.read_text()) if self.path is not None else {}
-            return {str(id): (float(seconds), float(most)) for id, (seconds, most) in entries.items()}
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            entries = json.loads(read_bytes(self.path)) if self.path is not None else {}
+            pairs = {id: (float(seconds), float(most)) for id, (seconds, most) in entries.items()}
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError, OverflowError):
             return {}
+        return {id: pair for id, pair in pairs.items() if all(0.0 <= time < math.inf for time in pair)}
 
     def known(self, key: RunKey) -> float | None:
         """The seconds of a run, if a pilot was played."""

@@ -160,7 +160,7 @@ class Leaderboard(Shown):
         with told(path, "cannot be read"):
             data = read_bytes(path)
         try:
-            return cls._from_json(json.loads(data))
+            return cls._from_json(json.loads(data, parse_float=_finite, parse_constant=_finite))
         except Exception as error:  # a file from elsewhere can be anything
             raise FileError(f"{path}: is not a leaderboard that noregret wrote: {said(error)}") from None
 
@@ -284,6 +284,13 @@ def _check_cell(found: Mapping[str, Any], points: int) -> None:
             raise ValueError(
                 f"{name} of {found['learner']!r} on {found['problem']!r} is {min(samples[name])}; expected at least 0"
             )
+
+
+def _finite(text: str) -> float:
+    """A number of a file; one that is infinite or none could be read, and not be written again."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"it has the number {text[:20]}; expected finite ones")
+    return number
 
 
 def _is_number(value: float) -> bool:
