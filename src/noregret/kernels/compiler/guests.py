@@ -22,7 +22,7 @@ from noregret.errors import InputError, NoRegretError, one_line
 from noregret.kernels.compiler.jit import jit
 
 #: What :func:`explain` compiles: a body and the types of its arguments after the state.
-Body = tuple[Callable[..., Any], tuple[Any, ...]]
+Body = tuple[FunctionType, tuple[object, ...]]
 
 _OURS = (Path(__file__).parents[2], Path(numba.__file__).parent)
 
@@ -35,12 +35,12 @@ def is_guest(module: str) -> bool:
 class Reference(NamedTuple):
     """An object that a function refers to by name, and the function's file and line."""
 
-    value: Any
+    value: object
     file: str
     line: int | None
 
 
-def references(*functions: Any) -> Iterator[Reference]:
+def references(*functions: object) -> Iterator[Reference]:
     """List every object that functions refer to, also through functions they refer to; noregret's own are not looked into."""
     todo, seen = list(functions), set[FunctionType]()
     while todo:
@@ -56,9 +56,9 @@ def references(*functions: Any) -> Iterator[Reference]:
             yield Reference(value, function.__code__.co_filename, op.positions.lineno if op.positions else None)
 
 
-def _named(code: CodeType, names: dict[str, Any]) -> Iterator[tuple[dis.Instruction, Any]]:
+def _named(code: CodeType, names: dict[str, object]) -> Iterator[tuple[dis.Instruction, object]]:
     """The values of ``name`` and ``module.name`` in a code, and in the codes within it."""
-    value: Any = None
+    value: object = None
     for op in dis.get_instructions(code):
         if op.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
             value = names.get(op.argval)
@@ -72,7 +72,7 @@ def _named(code: CodeType, names: dict[str, Any]) -> Iterator[tuple[dis.Instruct
 
 
 @cache
-def compiled(function: Callable[..., Any], state: type, bodies: tuple[Body, ...]) -> Callable[..., Any]:
+def compiled(function: Callable[..., object], state: type, bodies: tuple[Body, ...]) -> Callable[..., object]:
     """Compile a function, whose first argument is a state, for one class of states from elsewhere.
 
     Raises:
@@ -88,7 +88,7 @@ def compiled(function: Callable[..., Any], state: type, bodies: tuple[Body, ...]
                 )
     kernel = jit(function, cached=False)
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: object) -> object:
         try:
             return kernel(*arguments)
         except NoRegretError:
@@ -100,7 +100,7 @@ def compiled(function: Callable[..., Any], state: type, bodies: tuple[Body, ...]
     return call
 
 
-def explain(error: Exception, state: Any, bodies: tuple[Body, ...]) -> str:
+def explain(error: Exception, state: object, bodies: tuple[Body, ...]) -> str:
     """File, line and one sentence for an error that calling, or compiling, the bodies of a state raised."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     if not any(Path(last.filename).is_relative_to(folder) for folder in _OURS):
@@ -115,7 +115,7 @@ def explain(error: Exception, state: Any, bodies: tuple[Body, ...]) -> str:
     return f"{type(state).__module__}: {one_line(error)}"
 
 
-def _sentence(error: Exception, body: Any) -> str:
+def _sentence(error: Exception, body: FunctionType) -> str:
     """The place where compiling a body failed, by the innermost line that is not Numba's, and Numba's innermost reason."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # Numba writes in colours where colorama is installed
     places = [(file, int(line)) for file, line in re.findall(r"(/\S+\.py) \((\d+)\)", text)]
@@ -132,7 +132,7 @@ def _sentence(error: Exception, body: Any) -> str:
     return f"{file}:{line}: {why}"
 
 
-def uniforms_of(state: Any) -> int:
+def uniforms_of(state: object) -> int:
     """How many random numbers a learner's state asks for before each plan; most ask for none."""
     wanted = getattr(state, "uniforms", None)
     if wanted is None:

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from functools import cache, wraps
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -25,7 +26,7 @@ import numpy as np
 from noregret._system.own_folder import OwnFolder, forget_old
 from noregret.kernels.compiler import numba_plain, numba_private
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 #: Options of every compiled function: no GIL, IEEE arithmetic in the order written, no division traps.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -87,7 +88,10 @@ def jit(function: F, *, cached: bool = True, inline: bool = False, references: b
         compiled: Any = function
     elif numba_private.PLAIN:
         compiled = numba_plain.compiled(
-            function, OPTIONS | {"forceinline": inline}, _plain_folder if cached else None, counted=references
+            cast(FunctionType, function),
+            OPTIONS | {"forceinline": inline},
+            _plain_folder if cached else None,
+            counted=references,
         )
     else:
         compiled = numba.njit(**OPTIONS, **numba_private.options(inline=inline, references=references))(function)

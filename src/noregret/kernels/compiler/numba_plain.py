@@ -23,7 +23,9 @@ _lock = threading.RLock()
 _numba: Any = numba
 
 
-def compiled(function: Any, options: dict[str, Any], place: Callable[[str], Path | None] | None, *, counted: bool) -> Any:
+def compiled(
+    function: FunctionType, options: dict[str, object], place: Callable[[str], Path | None] | None, *, counted: bool
+) -> Callable[..., object]:
     """Compile ``function`` for callers from Python; compiled callers choose its body by an overload.
 
     Args:
@@ -35,7 +37,7 @@ def compiled(function: Any, options: dict[str, Any], place: Callable[[str], Path
     kernels: dict[tuple[type, ...], Any] = {}
 
     @wraps(function)
-    def call(*given: Any) -> Any:
+    def call(*given: object) -> object:
         classes = tuple(cls for value in given if isinstance(value, tuple) for cls in _classes(value))
         kernel = kernels.get(classes)
         if kernel is None:
@@ -50,7 +52,7 @@ def compiled(function: Any, options: dict[str, Any], place: Callable[[str], Path
     return call
 
 
-def _classes(value: tuple[Any, ...]) -> Iterator[type]:
+def _classes(value: tuple[object, ...]) -> Iterator[type]:
     """The NamedTuples in a tuple."""
     if type(value) is not tuple:
         yield type(value)
@@ -59,13 +61,13 @@ def _classes(value: tuple[Any, ...]) -> Iterator[type]:
             yield from _classes(part)
 
 
-def _folder(function: Any, classes: tuple[type, ...], place: Callable[[str], Path | None] | None) -> Path | None:
+def _folder(function: FunctionType, classes: tuple[type, ...], place: Callable[[str], Path | None] | None) -> Path | None:
     """Where the code for arguments of these classes is kept; None for classes from elsewhere, whose edits would go unseen."""
     ours = all(str(one.__module__).partition(".")[0] == "noregret" for one in (function, *classes))
     return place(code_hash([function, *classes])) if ours and place is not None else None
 
 
-def _kernel(function: Any, options: dict[str, Any], counted: bool, folder: Path | None) -> Any:
+def _kernel(function: FunctionType, options: dict[str, object], counted: bool, folder: Path | None) -> Any:
     whole = function if counted else _uncounted(function, options)
     if folder is None:
         return _numba.njit(**options)(whole)
@@ -82,7 +84,7 @@ def _whole(*given):  # type: ignore[no-untyped-def]
     return inner(*unowned(given))  # type: ignore[arg-type, call-arg, name-defined]  # noqa: F821
 
 
-def _uncounted(function: Any, options: dict[str, Any]) -> Any:
+def _uncounted(function: FunctionType, options: dict[str, object]) -> Any:
     """A function that does the same with arrays that are not counted; its name and place are those of the other one."""
     code, own = _whole.__code__, function.__code__
     code = code.replace(co_filename=own.co_filename, co_firstlineno=own.co_firstlineno, co_name=own.co_name)

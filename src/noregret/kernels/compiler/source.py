@@ -86,7 +86,7 @@ class _Walk:
         self.functions: dict[FunctionType, int] = {}
         self.classes: dict[type, None] = {}
 
-    def root(self, value: Any) -> str:
+    def root(self, value: object) -> str:
         """What a root is; all methods of a class count."""
         said = self.reach(value)
         if isinstance(value, type):
@@ -95,7 +95,7 @@ class _Walk:
                     said += f" {base.__qualname__} {[(name, self.method(one)) for name, one in sorted(vars(base).items())]}"
         return said
 
-    def method(self, value: Any) -> str:
+    def method(self, value: object) -> str:
         """What an attribute of a class is, if it is a function in some form."""
         inner = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
         return self.reach(inner) if isinstance(inner, FunctionType) else ""
