@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import logging
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,21 +20,6 @@ from noregret.errors import InputError
 
 if TYPE_CHECKING:
     from noregret.live import Live
-
-#: What every record of Python's logging has; the rest was said with ``extra``.
-_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-
-
-class Lines(logging.Formatter):
-    """One JSON object a line: time, level, what happened, and its particulars."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Write a record."""
-        more = {key: value for key, value in vars(record).items() if key not in _USUAL}
-        said = {"at": round(record.created, 3), "level": record.levelname.lower(), "what": record.getMessage(), **more}
-        if record.exc_info:
-            said["error"] = self.formatException(record.exc_info).splitlines()[-1]
-        return json.dumps(said, default=str)
 
 
 @app.command()
@@ -110,12 +93,10 @@ def serve(
     if new_token is not None or revoke is not None:
         _tokens(named, spec, new_token, revoke, read_only)
         return
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
-    logger = logging.getLogger("noregret.live")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
     from noregret.live import Live
+    from noregret.live.lines import to_standard_error
+
+    to_standard_error(logging.INFO)
 
     options: dict[str, Any] = {"fallback": _action(fallback), "plan_age": plan_age, "sync": sync, "planner": "process"}
     if not _is_loopback(host):

@@ -334,16 +334,19 @@ class Desk:
     def held(self) -> list[Held]:
         """All reports in quarantine."""
         self.log.flush()
+        with schema.reading(self.log.engine) as tx:
+            rows = tx.execute(self._held()).all()
+        return [_held(row.episode, row.step, row.at, json.loads(row.body), self.spec) for row in rows]
+
+    @staticmethod
+    def _held() -> sa.Select[Any]:
         e, c = schema.episodes.c, schema.events.c
         told = schema.events.alias()
         again = sa.exists().where(told.c.episode == c.episode, told.c.step == c.step, told.c.kind == "report")
-        asked = (
-            sa.select(c.episode, c.step, c.at, c.body).join(schema.episodes, e.name == c.episode)
-            .where(c.kind == "held", e.status == "open", ~again).order_by(c.seq)
+        return (
+            sa.select(c.episode, c.step, c.at, c.body)
+            .where(schema.is_held, sa.exists().where(e.name == c.episode, e.status == "open"), ~again).order_by(c.seq)
         )  # fmt: skip
-        with schema.reading(self.log.engine) as tx:
-            rows = tx.execute(asked).all()
-        return [_held(row.episode, row.step, row.at, json.loads(row.body), self.spec) for row in rows]
 
     def released(self, decision: str, drop: bool) -> tuple[Receipt, int]:
         """Let a report out of quarantine, or drop its episode; the number is the ticket to wait for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,40 +83,52 @@ def _mean(bodies: list[dict[str, Any]], name: str) -> float | None:
     return sum(body[name] for body in bodies) / len(bodies) if bodies else None
 
 
-def prometheus(name: str, status: dict[str, Any]) -> str:
-    """The figures as text for Prometheus."""
-    counts, plan = status["counts"], status["plan"]
+def prometheus(statuses: Mapping[str, dict[str, Any]]) -> str:
+    """The figures of learners by name, as text for Prometheus: every metric once, with all learners."""
     lines: list[str] = []
 
-    def put(what: str, kind: str, help: str, *values: tuple[dict[str, str], Any]) -> None:
+    def put(what: str, kind: str, help: str, values: Callable[[dict[str, Any]], list[tuple[dict[str, str], Any]]]) -> None:
         lines.extend([f"# HELP noregret_{what} {help}", f"# TYPE noregret_{what} {kind}"])
-        for labels, value in values:
-            if value is not None:
-                inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in {"learner": name, **labels}.items())
-                lines.append(f"noregret_{what}{{{inside}}} {float(value):g}")
+        for name, status in statuses.items():
+            for labels, value in values(status):
+                if value is not None:
+                    inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in {"learner": name, **labels}.items())
+                    lines.append(f"noregret_{what}{{{inside}}} {float(value):.17g}")
+
+    def put_one(what: str, kind: str, help: str, value: Callable[[dict[str, Any]], Any]) -> None:
+        put(what, kind, help, lambda s: [({}, value(s))])
+
+    def put_each(what: str, help: str, value: Callable[[dict[str, Any]], Any]) -> None:
+        put(what, "gauge", help, lambda s: [({"constraint": each["name"]}, value(each)) for each in s["limits"]])
 
     for key, help in (
         ("decisions", "Decisions made."), ("repeated", "Decisions asked for again."), ("reports", "Reports counted."),
         ("late", "Reports that came after the end of their episode."), ("quarantined", "Reports held back."),
         ("ends", "Ends heard."),
     ):  # fmt: skip
-        put(f"{key}_total", "counter", help, ({}, counts[key]))
-    put("episodes", "gauge", "Episodes by what became of them.", *(({"status": s}, n) for s, n in status["episodes"].items()))
-    put("quarantine", "gauge", "Reports in quarantine now.", ({}, status["quarantine"]["held"]))
-    put("plan_version", "gauge", "The newest plan.", ({}, plan["version"]))
-    put("plan_age_seconds", "gauge", "Its age.", ({}, plan["age"]))
-    put("fallback_on", "gauge", "Whether the fallback is switched on.", ({}, status["switch"]))
-    put("storage_trouble", "gauge", "Whether the database takes nothing.", ({}, status["trouble"] is not None))
-    put("reward_mean", "gauge", "Mean total reward of recent episodes.", ({}, status["reward"][1]))
-    each = status["limits"]
-    put("total_mean", "gauge", "Mean total of recent episodes.", *(({"constraint": c["name"]}, c["total"][1]) for c in each))
-    put("limit", "gauge", "What it is held to.", *(({"constraint": c["name"]}, c["limit"]) for c in each))
-    put("limit_met", "gauge", "Whether the mean meets it.", *(({"constraint": c["name"]}, c["met"]) for c in each))
+        put_one(f"{key}_total", "counter", help, lambda s, key=key: s["counts"][key])  # type: ignore[misc]
+    put(
+        "episodes",
+        "gauge",
+        "Episodes by what became of them.",
+        lambda s: [({"status": k}, n) for k, n in s["episodes"].items()],
+    )
+    put_one("quarantine", "gauge", "Reports in quarantine now.", lambda s: s["quarantine"]["held"])
+    put_one("plan_version", "gauge", "The newest plan.", lambda s: s["plan"]["version"])
+    put_one("plan_age_seconds", "gauge", "Its age.", lambda s: s["plan"]["age"])
+    put_one("fallback_on", "gauge", "Whether the fallback is switched on.", lambda s: s["switch"])
+    put_one("fallback_share", "gauge", "Share of steps of recent episodes that the fallback decided.", lambda s: s["fallback"])
+    put_one("explored_share", "gauge", "Share of steps of recent episodes that explored.", lambda s: s["explored"])
+    put_one("storage_trouble", "gauge", "Whether the database takes nothing.", lambda s: s["trouble"] is not None)
+    put_one("reward_mean", "gauge", "Mean total reward of recent episodes.", lambda s: s["reward"][1])
+    put_each("total_mean", "Mean total of recent episodes.", lambda each: each["total"][1])
+    put_each("limit", "What it is held to.", lambda each: each["limit"])
+    put_each("limit_met", "Whether the mean meets it.", lambda each: each["met"])
     put(
         "price",
         "gauge",
         "What a unit of the total is worth in reward.",
-        *(({"constraint": n}, p) for n, p in plan["price"].items()),
+        lambda s: [({"constraint": n}, p) for n, p in s["plan"]["price"].items()],
     )
     return "\n".join(lines) + "\n"
 

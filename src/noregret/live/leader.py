@@ -182,9 +182,7 @@ class Leader:
             if saves:
                 self._save(facts, snapshot)
         if made:
-            logger.info(
-                "plan", extra={"version": self.version, "seconds": round(time.perf_counter() - began, 3)} | facts
-            )  # fmt: skip
+            logger.info("planned", extra={"version": self.version, "seconds": round(time.perf_counter() - began, 3)} | facts)
         return made
 
     @property

@@ -27,6 +27,7 @@ from noregret.errors import FileError, NoRegretError
 from noregret.live import schema
 from noregret.live.errors import StorageError
 from noregret.live.leader import Leader
+from noregret.live.lines import to_standard_error
 from noregret.live.spec import LiveSpec
 from noregret.live.turns import own
 
@@ -181,7 +182,8 @@ class Background:
             self._begin()
 
     def _begin(self) -> None:
-        told = {"url": self.url, "keep": self.keep, "path": [path or os.getcwd() for path in sys.path]}
+        level = max(logger.getEffectiveLevel(), logging.INFO)
+        told = {"url": self.url, "keep": self.keep, "path": [path or os.getcwd() for path in sys.path], "level": level}
         self._child = subprocess.Popen([sys.executable, "-c", _BEGIN], stdin=subprocess.PIPE, start_new_session=True)
         assert self._child.stdin is not None
         self._child.stdin.write(json.dumps(told).encode() + b"\n")
@@ -218,7 +220,7 @@ class Background:
 
 def supervise(told: dict[str, Any]) -> None:
     """Keep one child planning until standard input ends."""
-    logging.basicConfig(level=logging.WARNING, format="%(name)s %(levelname)s %(message)s")
+    to_standard_error(told["level"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _warm(told["url"])
     child = _fork(told)

@@ -46,7 +46,8 @@ events = sa.Table(
     sa.UniqueConstraint("episode", "step", "kind"),
 )  # fmt: skip
 #: The quarantine is looked at every few seconds, and holds few of many events.
-held = sa.Index("events_held", events.c.episode, sqlite_where=events.c.kind == "held", postgresql_where=events.c.kind == "held")
+is_held = events.c.kind == sa.literal_column("'held'")
+held = sa.Index("events_held", events.c.seq, sqlite_where=is_held, postgresql_where=is_held)
 episodes = sa.Table(
     "episodes", metadata,
     sa.Column("name", sa.String(200), primary_key=True),

@@ -127,7 +127,7 @@ def build(
             await anyio.to_thread.run_sync(live.close)
 
     app = FastAPI(
-        title="noregret", version=noregret.__version__, lifespan=life, redoc_url=None,
+        title="noregret", version=noregret.__version__, lifespan=life, redoc_url=None, docs_url=None,
         description="A learner inside a running system: decide, report, end. Every call may be repeated safely.",
     )  # fmt: skip
     app.add_exception_handler(NoRegretError, _refused)
@@ -252,11 +252,19 @@ def _add_pages(app: FastAPI, served: Mapping[str, Served]) -> None:
 
     @app.get("/metrics", response_class=PlainTextResponse, summary="Figures for Prometheus")
     async def metrics() -> Response:
-        texts = [prometheus(name, await one.slowly(one.live.status)) for name, one in served.items()]
-        return PlainTextResponse("".join(texts), media_type="text/plain; version=0.0.4")
+        text = prometheus({name: await each.slowly(each.live.status) for name, each in served.items()})
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     @app.get("/watch", response_class=HTMLResponse, summary="A page that watches the learners")
     async def watch() -> Response:
-        page = (files("noregret.live.server") / "watch.html").read_text(encoding="utf-8")
+        return page("watch.html")
+
+    @app.get("/docs", response_class=HTMLResponse, summary="A page that tells the routes")
+    async def docs() -> Response:
+        return page("routes.html")
+
+    def page(name: str) -> Response:
+        """A page that loads nothing from elsewhere."""
+        text = (files("noregret.live.server") / name).read_text(encoding="utf-8")
         policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:"
-        return HTMLResponse(page, headers={"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"})
+        return HTMLResponse(text, headers={"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"})

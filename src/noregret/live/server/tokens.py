@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import re
 import secrets
+import threading
 import time
 from typing import NamedTuple
 
@@ -16,6 +18,8 @@ import sqlalchemy as sa
 
 from noregret.errors import InputError, shown
 from noregret.live import schema
+
+logger = logging.getLogger("noregret.live")
 
 ROLES = ("write", "read")
 #: Seconds after which a server looks for new and revoked tokens.
@@ -86,13 +90,22 @@ class Tokens:
 
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
-        self._known, self._at = known(engine), time.monotonic()
+        self._known, self._at, self._looking = known(engine), time.monotonic(), threading.Lock()
 
     def all(self) -> dict[str, Token]:
-        """The tokens, at most two seconds old."""
-        if time.monotonic() - self._at > FRESH:
-            self._known, self._at = known(self.engine), time.monotonic()
+        """The tokens as of two seconds ago; a thread looks for new ones, so that no request waits for the database."""
+        if time.monotonic() - self._at > FRESH and self._looking.acquire(blocking=False):
+            threading.Thread(target=self._look, name="noregret-tokens", daemon=True).start()
         return self._known
+
+    def _look(self) -> None:
+        try:
+            self._known = known(self.engine)
+        except (OSError, sa.exc.SQLAlchemyError) as error:
+            logger.warning("tokens cannot be read; the old ones hold", extra={"why": " ".join(str(error).split())[:300]})
+        finally:
+            self._at = time.monotonic()
+            self._looking.release()
 
     def role(self, header: str) -> tuple[str, str] | None:
         """The name and the role of whoever sent a header ``Bearer nr.NAME.SECRET``; None where it is no token."""
