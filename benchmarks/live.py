@@ -12,12 +12,9 @@ import os
 import random
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +22,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import gymnasium
 import numpy as np
-import uvicorn
 from fastapi import FastAPI
 from gymnasium.spaces import Discrete
 from tests.live import postgres as own
-from tests.live.crash import SPEC, compare, state
+from tests.live.crash import compare
+from tests.live.siege import forked, listening, serve, siege
 
 import noregret as nr
 from noregret.agent.episodes import seeds as draws
 from noregret.live import Live
-from noregret.live.client import Client
-from noregret.live.server.app import build
 from noregret.live.server.models import AskDecision
 
 H, ACTIONS = 60, 4
@@ -119,100 +114,14 @@ def postgres(folder: Path, n: int) -> None:
         said("kills, PostgreSQL", seconds=round(time.time() - began), **found)
 
 
-def listening() -> socket.socket:
-    """A socket on a free port of loopback."""
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(256)
-    return listener
-
-
-def serve(listener: socket.socket, place: str, spec: dict[str, Any]) -> int:
-    """Fork a server on a socket that is open already; returns its process."""
-    return forked(listener, lambda: build({"gate": Live.open(place, **spec)}))
-
-
-def forked(listener: socket.socket, made: Callable[[], Any]) -> int:
-    """Fork a process that serves an application, which is made there."""
-    child = os.fork()
-    if not child:
-        os.setsid()
-        uvicorn.Server(uvicorn.Config(made(), log_level="critical", access_log=False)).run([listener])
-        os._exit(0)
-    return child
-
-
-def traffic(url: str, stop: Path, threads: int, report: str) -> None:
-    """In a process of its own: clients that play episodes, try again what fails, and write down what was acknowledged."""
-    acknowledged: list[list[Any]] = []
-
-    def play(i: int) -> None:
-        client, chance, k = Client(url, "gate", patience=120.0), random.Random(i), 0
-        while not stop.exists():
-            name, x, k = f"t{i}-{k}", chance.randrange(6), k + 1
-            told = []
-            for h in range(5):
-                d = client.decide(x, name, h)
-                acknowledged.append(["decision", name, h, d.action, d.plan])
-                told.append((d.id, round(chance.random() * d.action, 6), float(chance.random() < 0.3 * d.action)))
-                x = (x + d.action + chance.randrange(2)) % 6
-            chance.shuffle(told)
-            client.end(name, observation=x)
-            acknowledged.append(["end", name, -1, None, None])
-            for id, reward, cost in told:
-                client.report(id, reward, {"spent": cost})
-                acknowledged.append(["report", name, int(id.rpartition("/")[2]), reward, cost])
-
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(play, range(threads)))
-    Path(report).write_text(json.dumps(acknowledged))
-
-
 def server(folder: Path, n: int) -> None:
-    """Server and planner killed under the load of eight clients; then the log is compared with what was acknowledged."""
-    place, report = str(folder / "server.db"), str(folder / "acknowledged.json")
-    spec = SPEC | {"planner": "process"}
-    listener = listening()
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    chance, died = random.Random(4), {"server": 0, "planner": 0}
-    child = serve(listener, place, spec)
-    clients = os.fork()
-    if not clients:
-        traffic(url, folder / "stop", 8, report)
-        os._exit(0)
-    line = "for s in $(ps -o pid= --ppid {}); do ps -o pid= --ppid $s; done"
-    while sum(died.values()) < n:
-        time.sleep(chance.uniform(0.3, 2.0))
-        found = subprocess.run(["sh", "-c", line.format(child)], capture_output=True, text=True).stdout.split()
-        if not found:
-            continue  # nobody plans yet: let it begin
-        victim = chance.choice(["server", "planner", "planner"])
-        if victim == "planner":
-            os.kill(int(found[0]), signal.SIGKILL)
-        else:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            child = serve(listener, place, spec)
-        died[victim] += 1
-    (folder / "stop").touch()
-    os.waitpid(clients, 0)
-    time.sleep(3.0)
-    os.kill(child, signal.SIGTERM)
-    os.waitpid(child, 0)
-    time.sleep(2.0)
-    acknowledged = json.loads(Path(report).read_text())
-    found = state(place)
-    lost = wrong = 0
-    for kind, name, h, one, two in acknowledged:
-        body = json.loads(found["keys"].get(f"{kind}|{name}|{h}", "null"))
-        lost += body is None
-        if body is not None and kind != "end":
-            wrong += (body["a"], body["v"]) != (one, two) if kind == "decision" else (body["r"], body["c"][0]) != (one, two)
-    again = state(place, fresh=True)
-    said(
-        "kills, server under load", kills=died, acknowledged=len(acknowledged), lost=lost, answered_otherwise=wrong,
-        counted_twice=found["twice"], learned=found["learned"], same_as_learned_from_nothing=found["mind"] == again["mind"],
-    )  # fmt: skip
+    """Servers and planners killed under the load of eight clients, on SQLite and on PostgreSQL with two servers."""
+    said("kills under load, SQLite", **siege(str(folder / "siege.db"), n // 2, 4, 1))
+    if own.programs() is None:
+        said("kills under load, PostgreSQL", skipped="it is not installed")
+        return
+    with own.running() as url:
+        said("kills under load, PostgreSQL, two servers", **siege(url, n - n // 2, 5, 2))
 
 
 # --- load --------------------------------------------------------------------------------------------------------------

@@ -26,6 +26,22 @@ def check(kills: int, *places: tuple[str, str, dict[str, object]]) -> None:
         assert found["same_from_nothing"] and {key: found[key] for key in GOOD} == GOOD, found
 
 
+def besiege(kills: int, place: str, servers: int) -> None:
+    """Kill servers and planners under load, and compare with what clients saw and said."""
+    line = [sys.executable, "-m", "tests.live.siege", str(kills), "3", place, str(servers)]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    good = {"lost": [], "answered_otherwise": [], "counted_twice": 0, "learned_that_nobody_played": [], "open": 0}
+    assert sum(found["kills"].values()) == kills and found["same_mind_as_the_twin"], found
+    assert {key: found[key] for key in good} == good and found["learned"] == found["episodes"] > 0, found
+
+
+@pytest.mark.slow
+def test_servers_and_planners_that_are_killed_under_load_lose_and_learn_nothing_wrong(tmp_path, pytestconfig):
+    besiege(pytestconfig.getoption("--kills"), str(tmp_path / "a.db"), 1)
+
+
 @pytest.mark.slow
 def test_a_learner_that_is_killed_again_and_again_is_its_twin(tmp_path, pytestconfig):
     places = [(f"{tmp_path}/{sync}.db", f"{tmp_path}/{sync}-twin.db", {"sync": sync}) for sync in ("reports", "none")]

@@ -12,7 +12,7 @@ from noregret.errors import ConflictError
 from noregret.live import GoneError, Live
 from noregret.live.planner import Background
 from tests.live import postgres
-from tests.live.test_crash import check
+from tests.live.test_crash import besiege, check
 from tests.live.test_planner import children, until
 from tests.live.toys import SPEC, H, log, play, seen
 
@@ -30,6 +30,10 @@ def server():
 
 def test_killed_again_and_again_it_is_its_twin(server, pytestconfig):
     check(pytestconfig.getoption("--kills"), (postgres.create(server, "a"), postgres.create(server, "b"), {}))
+
+
+def test_two_servers_on_it_that_are_killed_under_load_lose_and_learn_nothing_wrong(server, pytestconfig):
+    besiege(pytestconfig.getoption("--kills"), postgres.create(server, "siege"), 2)
 
 
 def test_two_processes_share_episodes_and_the_lead_goes_on_when_its_holder_dies(server):

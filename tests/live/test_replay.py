@@ -72,6 +72,40 @@ def test_estimates_agree_with_what_the_policy_brings(live, name):
         )  # what Q explains is no spread
 
 
+def test_estimates_are_exact_where_the_log_holds_every_course_as_often_as_it_is_likely(live):
+    """Logged with chances 3/4 and 1/4, every course of two steps is there 9, 3, 3 or 1 times, in each half of the episodes.
+
+    So means over the log are expectations: both estimates must be the other policy's value, whatever was fitted.
+    """
+    earned = lambda x, a: 0.3 + 0.4 * a + 0.2 * x  # noqa: E731
+    cost = lambda x, a: float(a) * (x + 1) / S  # noqa: E731
+    follows = lambda x, a: (2 * x + a + 1) % S  # noqa: E731
+    other = lambda x, h, mask: [0.6, 0.4] if (int(x) + h) % 2 else [0.1, 0.9]  # noqa: E731
+    true, ratios, n = np.zeros(2), [], 0
+    for a in (0, 1):
+        for b in (0, 1):
+            x = follows(1, a)
+            brought = np.array([earned(1, a) + earned(x, b), cost(1, a) + cost(x, b)])
+            true += other(1, 0, None)[a] * other(x, 1, None)[b] * brought
+            chances = [(0.75, 0.25)[a], (0.75, 0.25)[b]]
+            for _ in range(2 * round(16 * chances[0] * chances[1])):  # neighbours are in different halves
+                told = {"observations": [1, x], "actions": [a, b], "rewards": [earned(1, a), earned(x, b)], "terminated": True}
+                told |= {"costs": [cost(1, a), cost(x, b)], "probabilities": chances if n % 3 else [[0.75, 0.25]] * 2}
+                live.tell_episode(f"c{n}", **told)
+                ratios.append(other(1, 0, None)[a] / chances[0] * other(x, 1, None)[b] / chances[1])
+                n += 1
+    live.log.flush()
+    episodes, left = logged(live.spec, live.log.engine, policy_of(live.spec, live.log.engine, other))
+    found = estimate("other", episodes, left, live.spec, least=1.0)
+    assert found.episodes == n == 32 and left == 0
+    assert np.allclose([row[1] for row in found.weighted], true, rtol=1e-12)
+    assert np.allclose([row[1] for row in found.robust], true, rtol=1e-12)
+    assert found.effective == pytest.approx(np.sum(ratios) ** 2 / np.sum(np.square(ratios)), rel=1e-12)
+    by_hand = np.array([np.cumprod(each.ratio) @ each.y[:, 0] for each in episodes])
+    half = 2.0395134463964077 * by_hand.std(ddof=1) / np.sqrt(n)  # Student's, 31 degrees of freedom
+    assert found.weighted[0] == pytest.approx([true[0] - half, true[0], true[0] + half], rel=1e-9)
+
+
 def test_the_policy_that_played_is_estimated_as_what_was_logged(live):
     fill(live, 100)
     episodes, left = logged(live.spec, live.log.engine, policy_of(live.spec, live.log.engine, "uniform"))
