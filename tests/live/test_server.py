@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -23,8 +24,9 @@ from typer.testing import CliRunner
 
 from noregret.cli import app
 from noregret.errors import ConflictError, InputError
-from noregret.live import GoneError, UnknownError, schema
+from noregret.live import GoneError, StorageError, UnknownError, schema
 from noregret.live.client import Client
+from noregret.live.figures import prometheus
 from noregret.live.server import tokens
 from noregret.live.server.app import build
 from tests.live.toys import H, log, opened, seen
@@ -188,8 +190,49 @@ def test_tokens_roles_rates_and_what_is_kept_of_them(tmp_path):
             assert Client(url, "a", token=write).decide(seen(0, 0), "a", 0).step == 0
             assert 429 in [tried(write) for _ in range(60)] and tried(read, "/v1/a/status", None) == 200
             tokens.revoke(live.log.engine, "board")
-            time.sleep(tokens.FRESH + 0.1)
+            time.sleep(tokens.FRESH + 1.0)  # also if nobody asks anything meanwhile
             assert tried(read, "/v1/a/status", None) == 401
+
+
+def test_metrics_of_several_learners_are_one_text_that_prometheus_takes(tmp_path):
+    with opened(tmp_path / "a.db") as one, opened(tmp_path / "b.db", limit={'s"l\\o': 2.0}) as two:
+        one.desk.counts["decisions"] = 12_345_678
+        text = prometheus({"one": one.status(), "two": two.status()})
+    families: dict[str, str] = {}
+    last = ""
+    for line in text.splitlines():
+        if line.startswith("# "):
+            word, name, rest = line[2:].split(" ", 2)
+            assert word in ("HELP", "TYPE") and (word, name) not in families, "every family once, its lines together"
+            families[word, name] = rest
+            last = name
+        else:
+            name, labels, value = re.fullmatch(r'(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)+)\} (\S+)', line).groups()
+            assert name == last and float(value) == float(value) and 'learner="' in labels
+    assert 'noregret_decisions_total{learner="one"} 12345678\n' in text
+    assert 'noregret_limit{learner="two",constraint="s\\"l\\\\o"} 2\n' in text
+    assert {families["TYPE", name] for _, name in families} == {"counter", "gauge"}
+
+
+def test_no_request_waits_for_tokens_and_old_ones_hold_while_the_database_cannot_be_read(tmp_path, monkeypatch):
+    with opened(tmp_path / "a.db") as live:
+        token, gate, read = tokens.make(live.log.engine, "edge", "write"), threading.Event(), tokens.known
+
+        def slow(engine):
+            assert gate.wait(30)
+            raise StorageError("the disk is gone")
+
+        with serving({"a": live}) as url:
+            monkeypatch.setattr(tokens, "known", slow)
+            for pause in (tokens.FRESH + 0.1, 0.0, 0.2):
+                time.sleep(pause)
+                decision = {"observation": seen(0, 0), "episode": "a", "step": 0}
+                began = time.monotonic()
+                assert ask(url, "/v1/a/decide", decision, Authorization=f"Bearer {token}")[0] == 200
+                assert ask(url, "/v1/a/decide", decision, Authorization=f"Bearer {token}x")[0] == 401
+                assert time.monotonic() - began < 10.0
+                gate.set()
+            monkeypatch.setattr(tokens, "known", read)
 
 
 def test_fuzzed_requests_change_nothing_and_break_nothing(tmp_path, pytestconfig):
@@ -268,11 +311,16 @@ def test_the_command_serves_stops_gracefully_and_needs_tokens_elsewhere(tmp_path
         client = Client(url, "gate", token=token)
         d = client.decide([0.1, 0.2], "a", 0)
         assert client.report(d.id, 1.0, {"slo": 0}).status == "counted"
+        client.end("a", terminated=True)
+        assert client.plan() == 1
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) == 0
+        said = [json.loads(line) for line in server.stderr.read().splitlines()]  # the planner's lines too
+        assert {"leads", "planned", "plan"} <= {line["what"] for line in said} and all(line["level"] == "info" for line in said)
+        assert next(line for line in said if line["what"] == "plan")["price"].keys() == {"slo"}
     finally:
         if server.poll() is None:
             os.kill(server.pid, signal.SIGKILL)
         server.communicate()
     with opened(place, actions=3) as live:
-        assert live.log.flights["a"].steps[0].reward == 1.0 and schema.file_of(live.url) == place
+        assert live.status()["episodes"]["learned"] == 1 and schema.file_of(live.url) == place

@@ -58,3 +58,17 @@ def test_the_page_shows_totals_against_limits_and_has_the_switches(tmp_path):
         finally:
             stop.set()
             thread.join()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(browser.find() is None, reason="no Chromium")
+def test_the_page_of_routes_needs_nothing_from_elsewhere(tmp_path):
+    with opened(tmp_path / "a.db") as live, serving({"gate": live}) as url, browser.Browser() as page:
+        for width, phone in ((1280, False), (390, True)):
+            page.size(width, 900, phone)
+            page.call("Page.navigate", url=f"{url}/docs")
+            page.wait("document.querySelectorAll('#routes section').length > 10")
+            assert page.run("document.documentElement.scrollWidth") <= width
+        text = page.run("document.body.textContent")
+        assert "POST /v1/{learner}/decide" in text and "How many actions of the episode were taken before." in text
+        assert not page.complaints and all(asked.startswith((url, "data:")) for asked in page.requests)

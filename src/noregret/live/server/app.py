@@ -25,7 +25,7 @@ from noregret.live.live import Live
 from noregret.live.server import models as m
 from noregret.live.server.gate import Gate
 from noregret.live.server.quick import Calls, Quick, encoded
-from noregret.live.server.tokens import Tokens
+from noregret.live.server.tokens import FRESH, Tokens
 
 logger = logging.getLogger("noregret.live")
 
@@ -122,7 +122,9 @@ def build(
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
+        looking = asyncio.create_task(_look([each.tokens for each in served.values()]))
         yield
+        looking.cancel()
         for live in lives.values():
             await anyio.to_thread.run_sync(live.close)
 
@@ -144,6 +146,14 @@ def build(
     quick = Quick(app, frozenset(served), calls, lambda error: ((answer := failed(error)).status_code, bytes(answer.body)))
     tokens = {name: each.tokens for name, each in served.items()}
     return Gate(quick, tokens, body=body, rate=rate, at_once=at_once, loopback=loopback)
+
+
+async def _look(every: list[Tokens]) -> None:
+    """See new and revoked tokens, again and again, in threads."""
+    while True:
+        await asyncio.sleep(FRESH)
+        for tokens in every:
+            await anyio.to_thread.run_sync(tokens.look)
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -10,7 +10,6 @@ import hmac
 import logging
 import re
 import secrets
-import threading
 import time
 from typing import NamedTuple
 
@@ -22,7 +21,7 @@ from noregret.live import schema
 logger = logging.getLogger("noregret.live")
 
 ROLES = ("write", "read")
-#: Seconds after which a server looks for new and revoked tokens.
+#: Seconds between two looks of a server for new and revoked tokens.
 FRESH = 2.0
 
 
@@ -90,22 +89,18 @@ class Tokens:
 
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
-        self._known, self._at, self._looking = known(engine), time.monotonic(), threading.Lock()
+        self._known = known(engine)
 
     def all(self) -> dict[str, Token]:
-        """The tokens as of two seconds ago; a thread looks for new ones, so that no request waits for the database."""
-        if time.monotonic() - self._at > FRESH and self._looking.acquire(blocking=False):
-            threading.Thread(target=self._look, name="noregret-tokens", daemon=True).start()
+        """The tokens as they were looked at last; no request waits for the database."""
         return self._known
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Look for new and revoked tokens; while the database cannot be read the old ones hold."""
         try:
             self._known = known(self.engine)
         except (OSError, sa.exc.SQLAlchemyError) as error:
             logger.warning("tokens cannot be read; the old ones hold", extra={"why": " ".join(str(error).split())[:300]})
-        finally:
-            self._at = time.monotonic()
-            self._looking.release()
 
     def role(self, header: str) -> tuple[str, str] | None:
         """The name and the role of whoever sent a header ``Bearer nr.NAME.SECRET``; None where it is no token."""
