@@ -50,11 +50,18 @@ class Balance(NamedTuple):
     sharp: Array  # (1,) a, the factor of α
     means: Array  # (2,) S̄ and F̄
     begun: Flags  # (1,) whether it counts
+    b: Array  # (m,) the thresholds, not tightened
 
 
-def even(m: int) -> Balance:
-    """Nothing was seen yet of m prices."""
-    return Balance(np.ones(1), np.zeros(2), np.array([m > 1]))
+def even(b: Array) -> Balance:
+    """Nothing was seen yet of the prices of constraints with thresholds b."""
+    return Balance(np.ones(1), np.zeros(2), np.array([len(b) > 1]), np.array(b))
+
+
+@jit
+def tightened(one: Balance, b: Array, i: int, y: float) -> float:
+    """b_i + ζ(1 − Y_i), at least b_i, where ``b`` holds b_i + ζ: what tightening costs, Y_iζ, may not be more than it can save."""
+    return float(b[i] - min(y, 1.0) * (b[i] - one.b[i]))
 
 
 @jit

@@ -11,7 +11,7 @@ from numba import types
 from noregret.kernels.compiler.flat import row
 from noregret.kernels.compiler.jit import jit, overload
 from noregret.kernels.gram.base import spread
-from noregret.kernels.steps.balance import Balance, factor, sharpen, swung
+from noregret.kernels.steps.balance import Balance, factor, sharpen, swung, tightened
 from noregret.kernels.types import COUNTS, Array, Bonuses, DualRule, Gram, Integers, SharpRule, SweepRule, ValueTables
 
 #: Episodes that miss a threshold by less than this on average make shorter steps of the dual.
@@ -159,12 +159,15 @@ def move_prices(
     first, swing = V.shape[1] - len(Y), 0.0
     for i in range(len(Y)):
         before = lack[i]
-        lack[i] = rule.b[i] - value_from(V, first + i, start)
+        threshold = rule.b[i]
+        if balance is not None:
+            threshold = tightened(balance, rule.b, i, Y[i])
+        lack[i] = threshold - value_from(V, first + i, start)
         step = lack[i]
         if len(rule.room) > 0:
             step = within(lack[i], rule.room[i])
         if memory is not None:
-            missed, rate = rule.b[i] - total(observed, i), 4.0 / (dual.k[0] + 4.0)
+            missed, rate = threshold - total(observed, i), 4.0 / (dual.k[0] + 4.0)
             memory[0, i] += rate * (lack[i] - missed - memory[0, i])  # G − V_g
             memory[1, i] += rate * (missed * missed - memory[1, i])
             lack[i] -= memory[0, i]

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from noregret.kernels.steps.balance import even
+from noregret.kernels.steps.balance import Balance
 from noregret.kernels.steps.primal_dual import Dual
 from noregret.learners.base import SomeSpec
 from noregret.learners.presets import Resolved
@@ -71,13 +71,13 @@ def nobody(spec: SomeSpec) -> dict[str, Any]:
     }
 
 
-def no_dual(m: int, dual_estimate: str = "optimistic", price_step: str = "printed") -> Dual:
+def no_dual(m: int, dual_estimate: str = "optimistic", balance: Balance | None = None) -> Dual:
     """Y = 0 before the first episode (Alg. 1, l. 1), and a memory where the dual looks at what was observed.
 
     Args:
         m: constraints.
         dual_estimate: what the dual looks at.
-        price_step: how its step is taken.
+        balance: of a dual whose ``price_step`` is "balanced".
     """
     return Dual(
         Y=np.zeros(m),
@@ -85,5 +85,5 @@ def no_dual(m: int, dual_estimate: str = "optimistic", price_step: str = "printe
         lack=np.zeros(m),
         memory=np.zeros((2, m)) if dual_estimate in ("observed", "corrected") else None,
         k=np.zeros(1, dtype=np.int64),
-        balance=even(m) if price_step == "balanced" else None,
+        balance=balance,
     )

@@ -50,7 +50,7 @@ from noregret.kernels.compiler.dispatch import register as register_kernels
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import Tables, learn, sweep
 from noregret.kernels.gram.net import NumberedGram
-from noregret.kernels.steps.balance import follow, wake
+from noregret.kernels.steps.balance import even, follow, wake
 from noregret.kernels.steps.certificate import Certified
 from noregret.kernels.steps.primal_dual import Dual, dual_step, sharpness, step_bonus, untried, untried_anew
 from noregret.kernels.steps.safety import Safety, stay_safe, watch
@@ -253,7 +253,8 @@ class PrimalDualLSVI(Algorithm1, LeastSquaresLearner):
         self.constants, self.explain = dict(c.values) | {"features": called}, dict(c.why)
         if safe is not None:
             self.constants["safe_policy"], self.explain["safe_policy"] = "given", "handed over, and taken to be safe"
-        rule, price = assemble(first, spec), no_dual(spec.n_constraints, c.dual_estimate, c.price_step)  # l. 1
+        balance = even(spec.thresholds) if c.price_step == "balanced" else None
+        rule, price = assemble(first, spec), no_dual(spec.n_constraints, c.dual_estimate, balance)  # l. 1
         J, tables = len(rule.beta), empty_tables(spec, len(rule.beta))
         untried(tables, rule, c.lam)
         gram: GramOfStates = sharing_gram(spec, self.phi, c.lam, rule, c.share)
