@@ -131,6 +131,11 @@ def test_the_flagship_names_every_option_in_its_docstring() -> None:
     for name, row in TABLE.rows.items():
         on = row.entry("practical", TABLE.like)[0] != row.entry("theory", TABLE.like)[0]
         assert f"``{name}``" in (primal_dual.__doc__ or "") or not on, f"{name} is on by default; expected it in the docstring"
+    quoted = re.findall(r'``(\w+)`` "([^"]+)"', primal_dual.__doc__ or "")
+    assert len(quoted) > 5
+    for name, word in quoted:
+        words = TABLE.rows[name].words  # type: ignore[union-attr]
+        assert word in words, f"{name} is never {word!r}; expected one of {words}"
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in WITH_TABLE}))

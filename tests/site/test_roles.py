@@ -21,3 +21,15 @@ from tools.docsite.roles import _symbols
 )
 def test_exponents_are_whole(text: str, shown: str) -> None:
     assert _symbols(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("utilities g_1..g_m.", "utilities g<sub>1</sub>..g<sub>m</sub>."),
+        ("V_{g_i,1}(x_1)", "V<sub>g<sub>i</sub>,1</sub>(x<sub>1</sub>)"),
+        ("the file g_1.npz and x_max", "the file g_1.npz and x<sub>max</sub>"),
+    ],
+)
+def test_subscripts_are_lower_also_within_others(text: str, shown: str) -> None:
+    assert _symbols(text) == shown

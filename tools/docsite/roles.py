@@ -18,9 +18,11 @@ _LITERAL = re.compile(r"``([^`]+)``")
 _MATH = re.compile(r"^( *)\.\. math::[ \t]*(.*(?:\n\1[ \t]+\S.*)*)", re.MULTILINE)
 _STARRED = re.compile(r"(?<![\w*\\])([A-Zπλ])\*(?![\w*])")
 _LETTER = r"(?<![\w`])([A-Za-zα-ωΑ-Ω][\u0300-\u036f]?)"
-_LOWER = re.compile(_LETTER + r"_(\{[^{}]*\}|max|min|[\w+*](?![\w.]))")
+_LOWER = re.compile(_LETTER + r"_(\{[^{}]*\}|max|min|[\w+*](?![\w]|\.\w))")
+_WITHIN = re.compile(r"(\w)_(\w)")
 _EXPONENT = r"(\{[^{}]*\}|\([−-]?\d+/\d+\)|\d+(?:\.\d+)?|[\wπ*⅓⅔¾])"
 _HIGHER = re.compile(r"(?<![\w`])([A-Za-zα-ωΑ-Ω][\u0300-\u036f]?(?:<sub>[^<]*</sub>)?)\^" + _EXPONENT)
+_LOW = r"\1<sub>\2</sub>"
 _HEAD = re.compile(r"[A-Z]\w+:")
 _NAME = re.compile(r" +[\w*]+(?: \(.*?\))?: ")
 _SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+): (.*(?:\n\1 +\S.*)*)", re.MULTILINE)
@@ -113,7 +115,7 @@ def _prose(text: str, role: Callable[[re.Match[str]], str]) -> str:
 
 def _symbols(text: str) -> str:
     """Prose with its subscripts set lower, superscripts higher, and stars that are no emphasis."""
-    text = _LOWER.sub(lambda found: f"{found[1]}<sub>{found[2].strip('{}')}</sub>", text)
+    text = _LOWER.sub(lambda found: f"{found[1]}<sub>{_WITHIN.sub(_LOW, found[2].strip('{}'))}</sub>", text)
     text = _HIGHER.sub(lambda found: f"{found[1]}<sup>{found[2][1:-1] if found[2][0] in '{(' else found[2]}</sup>", text)
     return _STARRED.sub(r"\1\\*", text)
 
