@@ -13,6 +13,7 @@ from typing import IO
 
 import pytest
 
+from noregret._system import files
 from noregret._system.files import all_or_none, make_folder, write_whole
 from noregret.errors import FileError, NoRegretError
 
@@ -86,6 +87,13 @@ def test_pipes_are_written_to_and_stay(tmp_path: Path) -> None:
     reader.join(10)
     assert got == [b"through"] and stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
     assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_pipe_that_nobody_reads_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr(files, "_PATIENCE", 0.1)
+    with pytest.raises(FileError, match="pipe: cannot be written: No such device or address"):
+        write_whole(tmp_path / "pipe", lambda file: file.write(b"x"))
 
 
 def test_devices_are_written_to_and_stay() -> None:

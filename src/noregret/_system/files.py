@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
@@ -27,6 +28,8 @@ except ImportError:  # not on this system: see hold
 _DRAFT = re.compile(r"\.(.*\.)?[0-9a-f]{32}\.tmp")
 #: A draft of these seconds that nobody holds was left by a process that was killed.
 _ABANDONED = 10.0
+#: Seconds in which somebody must begin to read a pipe that is written to.
+_PATIENCE = 5.0
 #: Places that stand for what another program handed over; renaming a file would not reach it.
 _HANDED = ("/dev/fd/", "/dev/std", "/proc/")
 
@@ -34,7 +37,8 @@ _HANDED = ("/dev/fd/", "/dev/std", "/proc/")
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> Path:
     """Let ``write`` fill an open binary file that then appears as ``path``, or leave nothing behind.
 
-    A link stays, and the file it points to is written. A device or a pipe is written to, and stays what it is.
+    A link stays, and the file it points to is written. A device or a pipe is written to, and stays what it is; a pipe that
+    nobody reads is given up after some seconds.
     """
     path = Path(path)
     with told(path, "cannot be written"):
@@ -42,7 +46,7 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
         if (mode is not None and not stat.S_ISREG(mode)) or os.path.abspath(path).startswith(_HANDED):
             content = io.BytesIO()
             write(content)
-            with open(path, "wb") as file:
+            with _handed(path) as file:
                 file.write(content.getbuffer())
             return path
         target = Path(os.path.realpath(path))
@@ -61,6 +65,22 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
             with contextlib.suppress(OSError):
                 partial.unlink(missing_ok=True)
     return path
+
+
+def _handed(path: Path) -> IO[bytes]:
+    """A device or a pipe, open for writing; opening a pipe that nobody reads would wait for ever."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+            break
+        except OSError as error:
+            if error.errno != errno.ENXIO or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(handle, True)
+    return open(handle, "wb")
 
 
 def _mode(path: Path) -> int | None:
