@@ -28,7 +28,7 @@ def test_threads_are_not_waited_for_after_the_second_ctrl_c(tmp_path: Path, monk
     monkeypatch.setattr(threads, "execute", lambda *_: forever.wait(60))
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        list(threads.play([RunKey("random", "uniform", 10)], Context(Store(tmp_path), 1), again))
+        list(threads.on_threads([RunKey("random", "uniform", 10)], Context(Store(tmp_path), 1), again))
     assert time.monotonic() - begin < 30
     forever.set()
 
@@ -37,7 +37,7 @@ def test_processes_are_ended_after_the_second_ctrl_c(tmp_path: Path, monkeypatch
     monkeypatch.setattr(processes, "PROGRAM", "import time; time.sleep(300)")
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        list(processes.play([RunKey("random", "uniform", 10)], Context(Store(tmp_path), 1), again))
+        list(processes.on_processes([RunKey("random", "uniform", 10)], Context(Store(tmp_path), 1), again))
     assert time.monotonic() - begin < 30
 
 

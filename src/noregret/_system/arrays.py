@@ -151,27 +151,27 @@ def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, ArrayLike], last
 
 
 def check_arrays(
-    own: Mapping[str, NDArray[np.generic]],
-    given: Mapping[str, NDArray[np.generic]],
+    wanted: Mapping[str, NDArray[np.generic]],
+    entries: Mapping[str, NDArray[np.generic]],
     bounds: Callable[[str], Bounds | None],
     what: str,
 ) -> None:
-    """Refuse arrays that are not like ``own``: other names, types or shapes, or entries outside their bounds.
+    """Refuse arrays that are not like ``wanted``: other names, types or shapes, or entries outside their bounds.
 
     Args:
-        own: arrays as they should be.
-        given: arrays from a file.
+        wanted: arrays as they should be.
+        entries: arrays from a file.
         bounds: from what to what the entries of the array of a name may be; None where there are no bounds.
         what: what the arrays are, for the message.
 
     Raises:
         InputError: the first entry that does not fit, its value and what was expected.
     """
-    if own.keys() != given.keys():
-        odd = sorted(own.keys() ^ given.keys())[0]
-        raise InputError(f"{what} disagrees on entry {odd!r}; expected {sorted(own)}")
-    for key, array in own.items():
-        read = np.asarray(given[key])
+    if wanted.keys() != entries.keys():
+        odd = sorted(wanted.keys() ^ entries.keys())[0]
+        raise InputError(f"{what} disagrees on entry {odd!r}; expected {sorted(wanted)}")
+    for key, array in wanted.items():
+        read = np.asarray(entries[key])
         if read.shape != array.shape or read.dtype != array.dtype:
             raise InputError(
                 f"{what}[{key!r}] has shape {read.shape} and type {read.dtype}; expected {array.shape}, {array.dtype}"

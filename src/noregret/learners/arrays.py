@@ -80,18 +80,18 @@ def flatten(state: Fields) -> dict[str, Numbers]:
     An array that stands in several places has the shortest of its names. What the learner was only given, such as the world of
     a simulator, says so by a method ``given``, and is left out too.
     """
-    found: dict[str, Numbers] = {}
+    arrays: dict[str, Numbers] = {}
     level = [("", state)]
     while level:
-        entries = [(prefix + key, value) for prefix, one in level for key, value in one._asdict().items()]
+        entries = [(prefix + key, value) for prefix, part in level for key, value in part._asdict().items()]
         for name, value in entries:
-            if isinstance(value, np.ndarray) and all(value is not other for other in found.values()):
-                found[name] = value
+            if isinstance(value, np.ndarray) and all(value is not other for other in arrays.values()):
+                arrays[name] = value
         level = [(f"{name}.", value) for name, value in entries if hasattr(value, "_asdict") and not hasattr(value, "given")]
-    return found
+    return arrays
 
 
-def check_numbers(state: Fields, given: dict[str, Numbers], begun: Mapping[str, Numbers], prefix: str = "") -> None:
+def check_numbers(state: Fields, entries: dict[str, Numbers], begun: Mapping[str, Numbers], prefix: str = "") -> None:
     """Refuse entries of a state that would send the kernels out of their tables, or poison all that follows.
 
     A NamedTuple within the state may have a method ``limits``: for fields of whole numbers, which kernels index with or count
@@ -100,7 +100,7 @@ def check_numbers(state: Fields, given: dict[str, Numbers], begun: Mapping[str, 
 
     Args:
         state: the learner's own, which says what is allowed.
-        given: entries by dotted name, of the right shapes.
+        entries: entries by dotted name, of the right shapes.
         begun: entries of a learner that begins. Some hold a number that stands for infinity, which may stay.
         prefix: where ``state`` is within the learner's state.
     """
@@ -110,9 +110,9 @@ def check_numbers(state: Fields, given: dict[str, Numbers], begun: Mapping[str, 
         if hasattr(value, "given"):
             continue
         if hasattr(value, "_asdict"):
-            check_numbers(value, given, begun, f"{name}.")
-        elif name in given and given[name].size:
-            array, first = np.asarray(given[name]), np.asarray(begun.get(name, ()))
+            check_numbers(value, entries, begun, f"{name}.")
+        elif name in entries and entries[name].size:
+            array, first = np.asarray(entries[name]), np.asarray(begun.get(name, ()))
             if key not in limits and array.dtype.kind in "iu" and not np.array_equal(array, first):
                 raise InputError(f"state[{name!r}] is not what it is when a learner begins; it does not change")
             if key in limits or array.dtype.kind == "f":

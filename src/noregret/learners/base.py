@@ -170,12 +170,12 @@ class Learner(ABC):
         Raises:
             InputError: a name is unknown, or a value is not what it must be.
         """
-        table, given = cls.table, dict(params)
-        share, why = cls.shared(preset, given, getattr(spec, "share", "nothing"))
+        table, asked = cls.table, dict(params)
+        share, why = cls.shared(preset, asked, getattr(spec, "share", "nothing"))
         if "share" in table:
-            given["share"] = share
-        column = cls.column(spec, preset, given, features)
-        c = table.resolve(cls.name, preset, given, cls.sizes(spec, episodes, features), slater_gap, column)
+            asked["share"] = share
+        column = cls.column(spec, preset, asked, features)
+        c = table.resolve(cls.name, preset, asked, cls.sizes(spec, episodes, features), slater_gap, column)
         return Resolved(c.values, c.why | ({"share": why} if "share" in table else {}), c.formulas)
 
     @classmethod
@@ -279,11 +279,11 @@ class Learner(ABC):
 
     def restore(self, state: dict[str, Numbers]) -> None:
         """Continue from what :meth:`state` gave for a learner made with the same arguments."""
-        own = flatten(self._state)
-        check_arrays(own, state, lambda key: None, "state")
+        mine = flatten(self._state)
+        check_arrays(mine, state, lambda key: None, "state")
         if not is_guest(type(self._state).__module__):
-            check_numbers(self._state, state, own)
-        for key, array in own.items():
+            check_numbers(self._state, state, mine)
+        for key, array in mine.items():
             array[...] = state[key]
         self._planned = False
 
@@ -297,10 +297,10 @@ class Learner(ABC):
     def _draw(self, uniforms: ArrayLike | None) -> None:
         """Hand a learner that draws its random numbers, unless the next episode is planned already."""
         if not self._planned and (wanted := uniforms_of(self._state)):
-            given = numbers("uniforms", [] if uniforms is None else uniforms)
-            if given.shape != (wanted,) or not ((given >= 0.0) & (given < 1.0)).all():
-                raise InputError(f"uniforms has shape {given.shape}; {self.name} plans with {wanted} random numbers in [0, 1)")
-            self._state.uniforms[:] = given
+            drawn = numbers("uniforms", [] if uniforms is None else uniforms)
+            if drawn.shape != (wanted,) or not ((drawn >= 0.0) & (drawn < 1.0)).all():
+                raise InputError(f"uniforms has shape {drawn.shape}; {self.name} plans with {wanted} random numbers in [0, 1)")
+            self._state.uniforms[:] = drawn
 
     def _ensure_planned(self) -> None:
         if not self._planned:
@@ -313,10 +313,10 @@ class Learner(ABC):
         if not (hasattr(tables, "Q") and hasattr(tables, "V")):  # a guest may use one of the names for something else
             return {}
         Q, V, last = tables.Q, tables.V, 1 + self.spec.n_constraints
-        found = {"Q_r": Q[:, 0].copy(), "V_r": V[:, 0].copy()}
+        estimates = {"Q_r": Q[:, 0].copy(), "V_r": V[:, 0].copy()}
         if Q.shape[1] > 1:
-            found |= {"Q_g": np.moveaxis(Q[:, 1:last], 1, 0).copy(), "V_g": np.moveaxis(V[:, 1:last], 1, 0).copy()}
-        return found
+            estimates |= {"Q_g": np.moveaxis(Q[:, 1:last], 1, 0).copy(), "V_g": np.moveaxis(V[:, 1:last], 1, 0).copy()}
+        return estimates
 
     def _checked(
         self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, utilities: ArrayLike

@@ -13,20 +13,20 @@ from noregret.kernels.compiler.dispatch import bodies
 from noregret.learners.base import Learner, SomeSpec
 
 
-def guest_made(name: str, cls: type[Learner], spec: SomeSpec, given: Mapping[str, Any]) -> Learner:
+def guest_made(name: str, cls: type[Learner], spec: SomeSpec, arguments: Mapping[str, Any]) -> Learner:
     """Make a learner of another package, and look whether it is whole.
 
     Args:
         name: of the learner.
         cls: its class.
         spec: what it may know of the problem.
-        given: what else it is made with.
+        arguments: what else it is made with.
 
     Raises:
         InputError: ``begin`` raises an error, or does not make what runs need; the message says which.
     """
     try:
-        made = cls(spec, **given)
+        made = cls(spec, **arguments)
     except NoRegretError:
         raise
     except Exception as error:
@@ -59,5 +59,5 @@ def check_state(name: str, state: object, spec: SomeSpec) -> None:
     for field, shape in shapes.items():
         array = getattr(state, field, None)
         if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != np.float64:
-            found = f"shape {array.shape} of {array.dtype}" if isinstance(array, np.ndarray) else repr(array)
-            raise InputError(f"learner {name!r}: {kind.__name__}.{field} is {found}; expected an array {shape} of float64")
+            seen = f"shape {array.shape} of {array.dtype}" if isinstance(array, np.ndarray) else repr(array)
+            raise InputError(f"learner {name!r}: {kind.__name__}.{field} is {seen}; expected an array {shape} of float64")

@@ -82,23 +82,23 @@ def declared_share(words: tuple[str, ...], declared: str) -> tuple[str, str]:
     return "nothing", f"the problem declares {declared!r}; this learner cannot share that"
 
 
-def told_safe_policy(learner: str, given: ArrayLike | None, available: Mask) -> Array:
+def told_safe_policy(learner: str, policy: ArrayLike | None, available: Mask) -> Array:
     """The policy (H,S,A) that a learner must be told, checked against the actions that are available.
 
     Args:
         learner: its name, for errors.
-        given: what the user handed over.
+        policy: what the user handed over.
         available: (H,S,A) the actions that are available.
 
     Raises:
         InputError: there is none, or it is no policy.
     """
-    if given is None or isinstance(given, str):
+    if policy is None or isinstance(policy, str):
         raise InputError(
-            f"safe_policy is {given!r}; {learner} needs a policy that meets the constraint with room: "
+            f"safe_policy is {policy!r}; {learner} needs a policy that meets the constraint with room: "
             f"an array (H,S,A) (or 'safest' in run, which takes the oracle's)"
         )
-    return policy_table(given, available, "safe_policy")
+    return policy_table(policy, available, "safe_policy")
 
 
 #: What every guarantee of a paper names p or δ.
@@ -226,13 +226,15 @@ class Constants:
             if name not in self.rows:
                 raise unknown_name(f"parameter of {learner}", name, self.rows)
         mine = {name: value for name, value in given.items() if value is not None}
-        found = _Resolving(self, column or preset, mine, {**sizes, "known": slater_gap is not None})
-        found.slater_gap, found.must_know = slater_gap, preset == "theory"
+        resolving = _Resolving(self, column or preset, mine, {**sizes, "known": slater_gap is not None})
+        resolving.slater_gap, resolving.must_know = slater_gap, preset == "theory"
         for name in self.rows:
-            found.constant(name)
-        found.check()
-        texts = {name: text for name in self.rows if (text := found.formula(name)) is not None}
-        return Resolved({name: found.values[name] for name in self.rows}, {name: found.why[name] for name in self.rows}, texts)
+            resolving.constant(name)
+        resolving.check()
+        texts = {name: text for name in self.rows if (text := resolving.formula(name)) is not None}
+        return Resolved(
+            {name: resolving.values[name] for name in self.rows}, {name: resolving.why[name] for name in self.rows}, texts
+        )
 
 
 class _Resolving:

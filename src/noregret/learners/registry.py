@@ -43,7 +43,7 @@ def register(learner: type[Learner]) -> type[Learner]:
 
 def _announced() -> None:
     """Register what the installed packages announce: classes; modules have registered their learners when they are loaded."""
-    load_group("noregret.learners", lambda name, found: None if inspect.ismodule(found) else register(found))
+    load_group("noregret.learners", lambda name, thing: None if inspect.ismodule(thing) else register(thing))
 
 
 def names() -> list[str]:
@@ -84,7 +84,7 @@ def fitting(ability: str) -> str:
 def get_for(name: str, spec: SomeSpec) -> type[Learner]:
     """The class of a learner that works on a spec: the one registered, or its form for states that are vectors."""
     get(name)
-    forms = [(n, cls) for n, one in _learners.items() for cls in (one, one.vectors) if cls is not None]
+    forms = [(n, cls) for n, learner in _learners.items() for cls in (learner, learner.vectors) if cls is not None]
     fit = {n: cls for n, cls in forms if isinstance(spec, cls.takes)}
     if name not in fit:
         raise unknown_name(f"learner of {'finite' if is_finite(spec) else 'continuous'} states", name, fit)
@@ -123,7 +123,7 @@ def make(
     preset: str = "practical",
     features: GivenFeatures = None,
     slater_gap: float | None = None,
-    **params: Any,
+    **params: object,
 ) -> Learner:
     """Make a learner.
 
@@ -140,8 +140,9 @@ def make(
     for key in params.keys() & SIZES:
         if key not in cls.parameters:
             raise unknown_name(f"parameter of {name}", key, cls.parameters)
-    given = {"episodes": int(episodes), "preset": preset, "features": features, "slater_gap": slater_gap, **params}
-    return guest_made(name, cls, spec, given) if is_guest(cls.__module__) else cls(spec, **given)
+    arguments: dict[str, Any] = {"preset": preset, "features": features, "slater_gap": slater_gap, **params}
+    arguments["episodes"] = int(episodes)
+    return guest_made(name, cls, spec, arguments) if is_guest(cls.__module__) else cls(spec, **arguments)
 
 
 def check_imported(name: str) -> None:

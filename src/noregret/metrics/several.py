@@ -45,11 +45,11 @@ def profile(
     """
     edges, rng = np.asarray(taus, dtype=np.float64), np.random.default_rng(seed)
     share, drawn = np.zeros(len(edges)), np.zeros((resamples, len(edges)))
-    for own in (np.asarray(one, dtype=np.float64) for one in ratios):
-        if len(own):
-            counts = np.bincount(np.searchsorted(edges, own), minlength=len(edges) + 1)
-            share += np.cumsum(counts)[:-1] / len(own)
-            drawn += np.cumsum(rng.multinomial(len(own), counts / len(own), resamples), axis=1)[:, :-1] / len(own)
+    for mine in (np.asarray(ratio, dtype=np.float64) for ratio in ratios):
+        if len(mine):
+            counts = np.bincount(np.searchsorted(edges, mine), minlength=len(edges) + 1)
+            share += np.cumsum(counts)[:-1] / len(mine)
+            drawn += np.cumsum(rng.multinomial(len(mine), counts / len(mine), resamples), axis=1)[:, :-1] / len(mine)
     return _by_percentiles(share / len(ratios), drawn / len(ratios), level)
 
 
@@ -82,13 +82,13 @@ def ranks(
     from scipy.stats import rankdata
 
     rng = np.random.default_rng(seed)
-    runs = [[np.asarray(one, dtype=np.float64) for one in own] for own in scores]
-    there = np.array([[len(one) > 0 for one in own] for own in runs])
+    runs = [[np.asarray(cell, dtype=np.float64) for cell in row] for row in scores]
+    there = np.array([[len(cell) > 0 for cell in row] for row in runs])
     means = np.full((resamples + 1, *there.shape), np.inf)  # the first is of the runs as they are
     for i, j in np.argwhere(there):
-        own = runs[i][j]
-        means[0, i, j] = own.mean()
-        means[1:, i, j] = own[rng.integers(0, len(own), (resamples, len(own)))].mean(axis=1)
+        cell = runs[i][j]
+        means[0, i, j] = cell.mean()
+        means[1:, i, j] = cell[rng.integers(0, len(cell), (resamples, len(cell)))].mean(axis=1)
     placed = rankdata(means, axis=1)
     with np.errstate(invalid="ignore"):
         ranked = (placed * there).sum(axis=2) / there.sum(axis=1)

@@ -162,8 +162,8 @@ def growth(episodes: ArrayLike, curve: ArrayLike) -> Line | None:
     y = np.asarray(curve, dtype=np.float64)
     k = np.asarray(episodes, dtype=np.float64)
     for start in BEGINNINGS:
-        if (y[k >= start * k[-1]] > 0.0).all() and (found := line(k, y, start)).fits:
-            return found
+        if (y[k >= start * k[-1]] > 0.0).all() and (fitted := line(k, y, start)).fits:
+            return fitted
     return None
 
 

@@ -91,7 +91,7 @@ class Oracle(Pricing, Generic[S]):
         """Compute the exact V_r and V_g (m,) of a policy from the start."""
 
     @abstractmethod
-    def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[object, ...]]:
+    def mix(self, pool: Pool, mixture: Mixture) -> tuple[float, Array, tuple[object, ...]]:
         """Compute V_r and V_g (m,) of a mixture, and the further fields of this kind's solution."""
 
     @abstractmethod

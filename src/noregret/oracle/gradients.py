@@ -142,13 +142,13 @@ def descend(
     T = integer("iterations", ITERATIONS if iterations is None else iterations, 1, 10**9)
     best = TableOracle(problem).solve(tighten)
     chosen = _constants(problem, best, method, T, given)
-    one, m = iterate_on(exact_model(world := worlds.compile_world(problem)), problem.spec), problem.n_constraints
-    one.b[:] = best.thresholds
+    iterate, m = iterate_on(exact_model(world := worlds.compile_world(problem)), problem.spec), problem.n_constraints
+    iterate.b[:] = best.thresholds
     trace = np.zeros((T, 1 + 2 * m))
-    policy = _run(one, world, method, chosen, trace)
+    policy = _run(iterate, world, method, chosen, trace)
     V_r, V_g = TableOracle(problem).evaluate(policy)
     duals = trace[:, 1 + m :].copy()
-    dual = one.Y.copy() if method == "crpo" else duals[T // 2 :].mean(axis=0)
+    dual = iterate.Y.copy() if method == "crpo" else duals[T // 2 :].mean(axis=0)
     return Descent(
         V_r,
         dual,
@@ -189,22 +189,22 @@ def _constants(problem: TabularCMDP, best: TableOptimum, method: str, T: int, gi
     return {key: float(given.get(key, usual.get(key, 0.0))) for key in METHODS[method]}
 
 
-def _run(one: Iterate, world: worlds.CompiledWorld, method: str, chosen: dict[str, float], trace: Array) -> Array:
+def _run(iterate: Iterate, world: worlds.CompiledWorld, method: str, chosen: dict[str, float], trace: Array) -> Array:
     """Run a method: fills the trace, and gives the policy (H,S,A) that is its output."""
-    scratch, kept, m = worlds.scratch_for(world), room(one.policy.shape), len(one.b)
+    scratch, kept, m = worlds.scratch_for(world), room(iterate.policy.shape), len(iterate.b)
     if method == "cspda":
-        flow = flow_on(one, chosen["xi"])
-        descent.run_cspda(one, world, scratch, flow, FlowRule(**chosen), trace)
-        return one.policy.copy()
+        flow = flow_on(iterate, chosen["xi"])
+        descent.run_cspda(iterate, world, scratch, flow, FlowRule(**chosen), trace)
+        return iterate.policy.copy()
     rule = tuple(chosen.values())
     if method == "npg-pd":
-        descent.run_npg_pd(one, world, scratch, kept, rule, trace)
+        descent.run_npg_pd(iterate, world, scratch, kept, rule, trace)
     else:
         tally = np.zeros(1 + m, dtype=np.int64)
-        descent.run_crpo(one, world, scratch, kept, rule, trace, tally, np.zeros(m))
+        descent.run_crpo(iterate, world, scratch, kept, rule, trace, tally, np.zeros(m))
         if not tally[0]:
             raise OracleError(f"crpo met the constraints in none of {len(trace)} iterations; it needs more, or a larger tol")
-    return markov_policy(kept[ALL], one.available)
+    return markov_policy(kept[ALL], iterate.available)
 
 
 def _bound(problem: TabularCMDP, best: TableOptimum, chosen: dict[str, float], T: int, own: bool) -> tuple[float, float] | None:

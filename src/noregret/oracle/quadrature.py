@@ -65,11 +65,11 @@ class GridOracle(Oracle[LinearOptimum]):
             small.add(np.stack(pool.policies), pool.values)
         return small
 
-    def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[object, ...]]:
+    def mix(self, pool: Pool, mixture: Mixture) -> tuple[float, Array, tuple[object, ...]]:
         """Mix values that are exact on the grid, so the mixture's values are exact there too."""
-        keep = found.weights > 0.0
-        weights = found.weights[keep]
-        return found.value, (weights @ pool.values[keep])[1:], (weights, np.stack(pool.policies)[keep], self.grid.cells)
+        keep = mixture.weights > 0.0
+        weights = mixture.weights[keep]
+        return mixture.value, (weights @ pool.values[keep])[1:], (weights, np.stack(pool.policies)[keep], self.grid.cells)
 
     def why_infeasible(self, pool: Pool, zeta: Array, gap: float, room: float) -> str:
         """Name the thresholds and the worst slack.

@@ -40,13 +40,13 @@ def safe_choices(problem: TabularCMDP) -> tuple[TabularCMDP, Array]:
     """Make the world whose actions are the vertices of each state, and give these, (H,S,N,A)."""
     H, S, A = problem.r.shape
     cost = np.where(problem.available, 1.0 - problem.g[0], np.inf)
-    found = [[vertices(cost[h, s], float(problem.step_limit or 0.0)) for s in range(S)] for h in range(H)]
-    N = max(len(rows) for step in found for rows in step)
+    corners = [[vertices(cost[h, s], float(problem.step_limit or 0.0)) for s in range(S)] for h in range(H)]
+    N = max(len(rows) for step in corners for rows in step)
     ways, available = np.zeros((H, S, N, A)), np.zeros((H, S, N), dtype=np.bool_)
     for h in range(H):
         for s in range(S):
-            n = len(found[h][s])
-            ways[h, s, :n], available[h, s, :n] = found[h][s], True
+            n = len(corners[h][s])
+            ways[h, s, :n], available[h, s, :n] = corners[h][s], True
     P = np.einsum("hsna,hsax->hsnx", ways, problem.P)
     r, g = (np.einsum("hsna,hsa->hsn", ways, table) for table in (problem.r, problem.g[0]))
     made = TabularCMDP(

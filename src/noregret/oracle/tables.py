@@ -102,9 +102,9 @@ class TableOracle(Oracle[TableOptimum]):
             optima.values[s], optima.duals[s] = best.value, best.dual
         return optima
 
-    def mix(self, pool: Pool, found: Mixture) -> tuple[float, Array, tuple[object, ...]]:
+    def mix(self, pool: Pool, mixture: Mixture) -> tuple[float, Array, tuple[object, ...]]:
         """Find the Markov policy of a mixture and its occupancy; a forward pass confirms V_r and V_g."""
-        problem, weights = self.choices, found.weights
+        problem, weights = self.choices, mixture.weights
         tidy = np.where(weights > FEASIBLE, weights, 0.0)  # drop traces that the relaxed thresholds let in
         tidy /= tidy.sum()
         if np.abs((tidy - weights) @ pool.values).max() <= NO_ROOM:

@@ -72,8 +72,8 @@ def register(name: str, factory: Factory | None = None) -> Factory | Callable[[F
         def named(*args: object, **kwargs: Any) -> Problem:
             noise = {key: kwargs.pop(key) for key in NOISE if key in kwargs and key not in signature.parameters}
             problem = build(*args, **kwargs)
-            given = signature.bind(*args, **kwargs).arguments.items()
-            said = [f"{k}={_show(v)}" for k, v in given if v != signature.parameters[k].default]
+            bound = signature.bind(*args, **kwargs).arguments.items()
+            said = [f"{k}={_show(v)}" for k, v in bound if v != signature.parameters[k].default]
             if noise:
                 own = {"noise": problem.noise, "noise_scale": problem.noise_scale, "noise_share": None}
                 problem = _noisy(problem, **noise)
@@ -176,9 +176,9 @@ def factory_of(text: str) -> Callable[..., Problem] | None:
 def _announced() -> None:
     """Register the factories that installed packages announce. An announced module registers its own when it is loaded."""
 
-    def take(name: str, found: Any) -> None:
-        if not inspect.ismodule(found) and found not in _FACTORIES.values():
-            register(name, found)
+    def take(name: str, factory: Any) -> None:
+        if not inspect.ismodule(factory) and factory not in _FACTORIES.values():
+            register(name, factory)
 
     load_group("noregret.problems", take)
 

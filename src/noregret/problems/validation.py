@@ -154,9 +154,9 @@ def utilities(g: ArrayLike, P: Array, mask: Mask, senses: Sequence[Sense]) -> tu
             f"with (H, S, A) = {single}"
         )
     parts = []
-    for i, one in enumerate(array):
+    for i, row in enumerate(array):
         try:
-            parts.append(values("g", one, P, mask))
+            parts.append(values("g", row, P, mask))
         except InputError as error:  # put the constraint's index in front of the entry's, and say what a cost became
             text = str(error) if alone else str(error).replace("g[", f"g[{i}, ", 1)
             cost = i < len(senses) and senses[i] == "<="
@@ -235,8 +235,8 @@ def step_limit(
     if limit is None and actions is None:
         return None, None
     if limit is None or actions is None:
-        given, other = ("step_limit", "safe_actions") if actions is None else ("safe_actions", "step_limit")
-        raise InputError(f"{given} is given without {other}; expected both, or neither")
+        limited, other = ("step_limit", "safe_actions") if actions is None else ("safe_actions", "step_limit")
+        raise InputError(f"{limited} is given without {other}; expected both, or neither")
     top = floats("step_limit", limit)
     if top.shape != () or not 0.0 < top <= 1.0:
         raise InputError(f"step_limit is {limit!r}; expected a number above 0 and at most 1")
@@ -270,8 +270,8 @@ def same_steps(problem: TabularCMDP) -> None:
     tables = {"transitions": ("P",), "all": ("P", "r", "r_next", "g", "g_next")}.get(problem.share, ())
     for name in tables:
         table = getattr(problem, name)
-        for i, one in enumerate([] if table is None else table if name[0] == "g" else [table]):
-            apart = np.abs(one - one[first_step]) > ROUNDING
+        for i, entries in enumerate([] if table is None else table if name[0] == "g" else [table]):
+            apart = np.abs(entries - entries[first_step]) > ROUNDING
             apart = (apart.any(axis=3) if apart.ndim == 4 else apart) & mask
             if apart.any():
                 h, x, a = first(apart)

@@ -103,7 +103,7 @@ def make_learner(key: RunKey) -> Learner:
     options |= {"preset": key.preset, "features": _features(key), "slater_gap": _gap(home, key)}
     learner = learners.make(key.learner, home.problem.spec, episodes=key.episodes, **options)
     learner.explain |= choice.why
-    if isinstance(given := key.params.get("safe_policy"), str) and given == SAFEST:
+    if isinstance(asked := key.params.get("safe_policy"), str) and asked == SAFEST:
         learner.constants["safe_policy"] = "safest, from the oracle"
     return learner
 

@@ -21,7 +21,12 @@ from noregret.runs.progress import Tally, log_lines
 from noregret.store import MemoryStore, RunKey, Store
 
 #: Where runs can be played: the module and the function of each.
-BACKENDS = {"threads": "threads.play", "processes": "processes.play", "ray": "clusters.on_ray", "dask": "clusters.on_dask"}
+BACKENDS = {
+    "threads": "threads.on_threads",
+    "processes": "processes.on_processes",
+    "ray": "clusters.on_ray",
+    "dask": "clusters.on_dask",
+}
 #: Seconds between two looks at runs that another process holds.
 LOOK_AGAIN = 0.5
 #: Seconds that runs have to leave their checkpoints, before the person who pressed Ctrl-C is told how to end them at once.

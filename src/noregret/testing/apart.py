@@ -150,15 +150,15 @@ def serve(descriptor: int) -> None:
         try:
             if checks is None:
                 plugins.load_homes([*homes, home])
-                found: Any = sys.modules[home[1]]
+                learner: Any = sys.modules[home[1]]
                 for part in qualname.split("."):
-                    found = getattr(found, part)
-                checks = dict(checks_here(learners.register(found).name, params))
+                    learner = getattr(learner, part)
+                checks = dict(checks_here(learners.register(learner).name, params))
             checks[name]()
         except NoRegretError as error:
             said = str(error)
             if "out of bounds" in said:
-                said = in_python(found.name, params) or said
+                said = in_python(learner.name, params) or said
         except Exception as error:
             said = _placed(error)
         _limit(0, 0)

@@ -59,16 +59,16 @@ def refused(what: str, *words: str) -> Iterator[None]:
         raise CheckError(f"{what} is not refused; expected an InputError")
 
 
-def same(one: Mapping[str, ArrayLike], other: Mapping[str, ArrayLike], what: str) -> None:
+def same(first: Mapping[str, ArrayLike], other: Mapping[str, ArrayLike], what: str) -> None:
     """Fail a check unless two states of a learner have the same entries, bit for bit.
 
     Args:
-        one: a state.
+        first: a state.
         other: another state.
         what: what the two states are, for the message.
     """
-    expect(one.keys() == other.keys(), f"{what}: the states have entries {sorted(one)} and {sorted(other)}")
-    for key, value in one.items():
+    expect(first.keys() == other.keys(), f"{what}: the states have entries {sorted(first)} and {sorted(other)}")
+    for key, value in first.items():
         expect(np.array_equal(value, other[key]), f"{what}: state[{key!r}] differs")
 
 

@@ -84,10 +84,10 @@ def learner_checks(learner: str | type[Learner], **params: object) -> Iterator[C
 def checks_here(name: str, params: dict[str, object]) -> Iterator[Check]:
     """The checks of a learner, to be run in this process."""
     cases = {case: Case(name, problem, params) for case, problem in problems().items()}
-    for case, one in cases.items():
-        if one.problem.n_constraints == 1 or learners.get(name).several:
+    for case, tried in cases.items():
+        if tried.problem.n_constraints == 1 or learners.get(name).several:
             for check in ON_EACH:
-                yield f"{_words(check)} ({case})", partial(check, one)
+                yield f"{_words(check)} ({case})", partial(check, tried)
     for check in ONCE:
         yield _words(check), partial(check, cases["masks, noise"])
 
@@ -117,11 +117,11 @@ def policies_are_distributions_over_what_is_available(case: Case) -> None:
 
 def a_seed_gives_the_same_bits(case: Case) -> None:
     """Whatever the length of the blocks; another seed gives another run, unless the learner does not learn."""
-    one, other = case.trial(), case.trial(steps=5)
-    expect(np.array_equal(one.curves, other.curves), "the curves of two runs with one seed differ")
-    same(one.learner.state(), other.learner.state(), "two runs with one seed")
-    if not isinstance(one.learner, FixedPolicy):
-        state, another = one.learner.state(), case.trial(seed=4).learner.state()
+    whole, other = case.trial(), case.trial(steps=5)
+    expect(np.array_equal(whole.curves, other.curves), "the curves of two runs with one seed differ")
+    same(whole.learner.state(), other.learner.state(), "two runs with one seed")
+    if not isinstance(whole.learner, FixedPolicy):
+        state, another = whole.learner.state(), case.trial(seed=4).learner.state()
         expect(any(not np.array_equal(value, another[key]) for key, value in state.items()), "the seed changes nothing")
 
 
@@ -157,12 +157,12 @@ def what_is_handed_over_is_left_alone(case: Case) -> None:
     policy = plan(learner)
     states = np.zeros(problem.horizon + 1, dtype=np.int64)
     rewards, utilities = np.full(problem.horizon, 0.5), np.full((problem.n_constraints, problem.horizon), 0.5)
-    given = (states, policy[:, 0].argmax(axis=1), rewards, utilities)
-    before = [array.copy() for array in given]
-    learner.observe(*given)
+    episode = (states, policy[:, 0].argmax(axis=1), rewards, utilities)
+    before = [array.copy() for array in episode]
+    learner.observe(*episode)
     after = learner.state()
-    expect(all(map(np.array_equal, given, before)), "observe changed the arrays it was given")
-    for array in given:
+    expect(all(map(np.array_equal, episode, before)), "observe changed the arrays it was given")
+    for array in episode:
         array[...] = 0
     same(after, learner.state(), "what was observed was changed by its owner")
 
@@ -239,9 +239,9 @@ def a_bad_episode_is_refused_and_forgotten(case: Case) -> None:
         ({"rewards": ["x", 0.2, 0.3]}, "rewards is not an array of numbers"),
         ({"utilities": [[0.5], [0.1, 0.2]]}, "utilities is not an array of numbers"),
     ]
-    one = Case(case.learner, problems()["one constraint"], case.params)
-    learner = one.make()
-    one.play(learner, 0, 1)
+    single = Case(case.learner, problems()["one constraint"], case.params)
+    learner = single.make()
+    single.play(learner, 0, 1)
     plan(learner, 1)
     before = learner.state()
     for changes, words in bad:

@@ -195,7 +195,9 @@ def promise(constants: Mapping[str, float], *, d: int, H: int, K: int, A: int, s
     asked = {"η": (eta_, xi_ / math.sqrt(K * H**2)), "λ": (lam, LAMBDA)}
     if xi_ > 0.0:
         asked["α"] = alpha_, alpha_alg1(A=A, K=K, H=H, xi=xi_)
-    unmet = [f"{key} is {own:.6g}, and {name} has {value:.6g}" for key, (own, value) in asked.items() if not _close(own, value)]
+    unmet = [
+        f"{key} is {used:.6g}, and {name} has {value:.6g}" for key, (used, value) in asked.items() if not _close(used, value)
+    ]
     if beta_ < (least := beta(d=d, H=H, K=K, A=A, p=p)) * (1 - 1e-9):
         unmet.append(f"β is {beta_:.6g}, and {name} has dH√ι = {least:.6g} (C₁ = 1)")
     if not gap <= slater_gap * (1 + 1e-9):
@@ -213,8 +215,8 @@ def promise(constants: Mapping[str, float], *, d: int, H: int, K: int, A: int, s
     return Promise(name, K, *bounds)
 
 
-def _close(own: float, value: float) -> bool:
-    return math.isclose(own, value, rel_tol=1e-9)
+def _close(used: float, value: float) -> bool:
+    return math.isclose(used, value, rel_tol=1e-9)
 
 
 # --- the pieces of the bounds --------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def decomposition(V_star: Array, V_k: Array, V_pi: Array, Y_k: Array, *, b: Arra
         left = float((V_star[0] - V_pi[:, 0]).sum() + (Y * (b - V_pi[:, 1:]).sum(axis=0)).sum())
         right = float((Y**2 / (2.0 * eta) + eta * H**2 * K / 2.0).sum()) + T1 + T2
         checks.append((right - left, left, right, T1, T2, Y))
-    slack, left, right, T1, T2, Y = min(checks, key=lambda one: one[0])
+    slack, left, right, T1, T2, Y = min(checks, key=lambda check: check[0])
     at = ", ".join(f"{y:.4g}" for y in Y)
     detail = f"{left:.5g} ≤ {right:.5g} with T₁ = {T1:.4g}, T₂ = {T2:.4g} at the worst Y = {at}"
     return judged("decomposition into T₁ + T₂", "355-366, 602-611", slack, abs(left) + abs(right), detail)
@@ -229,9 +229,9 @@ def all_checks(t: Trace) -> list[Check]:
             harmless: the options that the lemma allows to differ from the paper's.
             start: whether the lemma needs a fixed start.
         """
-        found = sorted(odd - harmless)
-        if found:
-            return unstated(check, ", ".join(f"{name}={c[name]}" for name in found))
+        reasons = sorted(odd - harmless)
+        if reasons:
+            return unstated(check, ", ".join(f"{name}={c[name]}" for name in reasons))
         if start and not t.fixed_start:
             return unstated(check, "a start that is drawn")
         return check

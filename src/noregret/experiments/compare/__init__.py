@@ -74,7 +74,7 @@ def compare(
     """
     problems = [problems] if isinstance(problems, str) else problems
     learners = [learners] if isinstance(learners, str) else learners
-    entries = [one if isinstance(one, Entry) else Entry.read(one) for one in learners]
+    entries = [learner if isinstance(learner, Entry) else Entry.read(learner) for learner in learners]
     how = How(kept_in(out), fresh, backend, address, threads, progress=progress)
     return run_grid(Grid(problems, entries, episodes, trials, seed, preset, slater_gap), how)
 

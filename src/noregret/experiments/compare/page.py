@@ -67,12 +67,12 @@ def hard_slope(result: RunResult) -> Slope | None:
 
 def shared_by(outcomes: Sequence[Outcome]) -> list[str]:
     """A line that says whose steps learn together, and what; none where every step learns alone."""
-    found: dict[str, dict[str, None]] = {}
-    for one in outcomes:
-        share = "nothing" if one.result is None else one.result.constants.get("share", "nothing")
+    sharers: dict[str, dict[str, None]] = {}
+    for outcome in outcomes:
+        share = "nothing" if outcome.result is None else outcome.result.constants.get("share", "nothing")
         if share != "nothing":
-            found.setdefault(share, {})[one.label] = None
-    said = "; ".join(f"{share} for {', '.join(labels)}" for share, labels in found.items())
+            sharers.setdefault(share, {})[outcome.label] = None
+    said = "; ".join(f"{share} for {', '.join(labels)}" for share, labels in sharers.items())
     return (
         [f"What steps learn together, as the problem declares or as asked: {said}. All other steps learn alone."]
         if said
@@ -84,28 +84,28 @@ def table(outcomes: Sequence[Outcome], title: str = "") -> NumberTable:
     """A row for each learner on one problem; a learner that refused has its reason below the table."""
     rows: list[tuple[Cell, ...]] = []
     refused = []
-    for one in outcomes:
-        result = one.result
+    for outcome in outcomes:
+        result = outcome.result
         if result is None:
-            rows.append((one.label, *(None,) * (len(COLUMNS) - 3), *(one.promise or UNPROMISED)))
-            refused.append(f"{one.label} did not run: {one.reason}")
+            rows.append((outcome.label, *(None,) * (len(COLUMNS) - 3), *(outcome.promise or UNPROMISED)))
+            refused.append(f"{outcome.label} did not run: {outcome.reason}")
             continue
         sums = [result.last(which) for which in ("regret", "violation", "hard_regret", "hard_violation")]
         rows.append(
             (
-                one.label,
+                outcome.label,
                 *sums,
                 hard_slope(result),
                 late_loss(result),
                 result.stuck,
                 result.episodes_per_second,
-                *(one.promise or UNPROMISED),
+                *(outcome.promise or UNPROMISED),
             )
         )
-    rare = few(min((one.result.trials for one in outcomes if one.result is not None), default=metrics.ENOUGH))
+    rare = few(min((outcome.result.trials for outcome in outcomes if outcome.result is not None), default=metrics.ENOUGH))
     made = NumberTable(title, COLUMNS, tuple(rows), "\n".join(filter(None, [CAPTION, rare, *shared_by(outcomes), *refused])))
-    limited = [unsafe(one.result) if one.result else None for one in outcomes]
-    draws = [one.result.simulator_draws if one.result else None for one in outcomes]
+    limited = [unsafe(outcome.result) if outcome.result else None for outcome in outcomes]
+    draws = [outcome.result.simulator_draws if outcome.result else None for outcome in outcomes]
     return _with(_with(made, "unsafe steps", limited, UNSAFE), "draws", draws, DRAWS)
 
 
@@ -127,7 +127,7 @@ def _with(made: NumberTable, name: str, cells: Sequence[Cell], said: str) -> Num
 def everything(outcomes: Sequence[Outcome]) -> str:
     """The table of all problems as CSV, with every digit, and the reason of each refusal."""
     made = table(outcomes)
-    rows = tuple((one.problem, *row, one.reason) for one, row in zip(outcomes, made.rows, strict=True))
+    rows = tuple((outcome.problem, *row, outcome.reason) for outcome, row in zip(outcomes, made.rows, strict=True))
     return without_speed(NumberTable("", ("problem", *made.columns, "reason"), rows)).csv()
 
 
@@ -149,7 +149,7 @@ def curves_figure(outcomes: Sequence[Outcome], styles: Mapping[str, drawing.Line
     The axes are logarithmic beyond 1, so that what differs by orders of magnitude, is 0, or is negative, is all there.
     """
     drawn, axes = drawing.new(2, 2, 11.0, 8.4)
-    ran = [(one.label, one.result) for one in outcomes if one.result is not None]
+    ran = [(outcome.label, outcome.result) for outcome in outcomes if outcome.result is not None]
     styles = styles or Comparison(outcomes).styles()
     for ax, which in zip(axes.flat, ("regret", "violation", "hard_regret", "hard_violation"), strict=True):
         _logarithmic(ax, "y")
@@ -167,7 +167,7 @@ def pareto_figure(outcomes: Sequence[Outcome]) -> Figure:
     The grey steps join the learners that no other learner beats in both; policies that do not learn have no part in them.
     """
     groups = {
-        problem: [one for one in outcomes_there if one.result]
+        problem: [outcome for outcome in outcomes_there if outcome.result]
         for problem, outcomes_there in Comparison(outcomes).by_problem().items()
     }
     groups = {problem: outcomes_there for problem, outcomes_there in groups.items() if outcomes_there}
@@ -177,17 +177,18 @@ def pareto_figure(outcomes: Sequence[Outcome]) -> Figure:
     styles = Comparison(outcomes).styles()
     for ax, (problem, outcomes_there) in zip(axes.flat, groups.items(), strict=False):
         points = np.array(
-            [[_end(one, "hard_violation").mean, _end(one, "hard_regret").mean] for one in outcomes_there], dtype=float
+            [[_end(outcome, "hard_violation").mean, _end(outcome, "hard_regret").mean] for outcome in outcomes_there],
+            dtype=float,
         )
-        learned = points[[one.promise is not None for one in outcomes_there]]
+        learned = points[[outcome.promise is not None for outcome in outcomes_there]]
         if len(learned):
             best = metrics.front(learned)
             ax.plot(best[:, 0], best[:, 1], color="#cccccc", linewidth=4, zorder=1, drawstyle="steps-post")
-        for one, (x, y) in zip(outcomes_there, points, strict=True):
-            across, up = (_half(_end(one, which)) for which in ("hard_violation", "hard_regret"))
-            marker = {"-": "o", "--": "s", ":": "D", "-.": "^"}[styles[one.label]["line"]]
-            own_colour = styles[one.label]["colour"]
-            ax.errorbar(x, y, xerr=across, yerr=up, fmt=marker, color=own_colour, capsize=2, markersize=7, label=one.label)
+        for outcome, (x, y) in zip(outcomes_there, points, strict=True):
+            across, up = (_half(_end(outcome, which)) for which in ("hard_violation", "hard_regret"))
+            marker = {"-": "o", "--": "s", ":": "D", "-.": "^"}[styles[outcome.label]["line"]]
+            own_colour = styles[outcome.label]["colour"]
+            ax.errorbar(x, y, xerr=across, yerr=up, fmt=marker, color=own_colour, capsize=2, markersize=7, label=outcome.label)
         for axis in "xy":
             _logarithmic(ax, axis)
         ax.margins(0.08)
@@ -200,9 +201,9 @@ def pareto_figure(outcomes: Sequence[Outcome]) -> Figure:
     return drawn
 
 
-def _end(one: Outcome, which: str) -> Interval:
-    assert one.result is not None
-    return one.result.last(which)
+def _end(outcome: Outcome, which: str) -> Interval:
+    assert outcome.result is not None
+    return outcome.result.last(which)
 
 
 def _half(interval: Interval) -> list[list[float]]:
@@ -228,12 +229,12 @@ def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> list[P
     """
     out = make_folder(folder)
     written = [write_text(out / "table.csv", everything(outcomes)), write_text(out / "table.md", markdown(outcomes))]
-    results = {f"{one.label} on {one.problem}": one.result for one in outcomes if one.result is not None}
+    results = {f"{outcome.label} on {outcome.problem}": outcome.result for outcome in outcomes if outcome.result is not None}
     written.append(write_text(out / "curves.csv", curves(results)))
     if figures.available():
         styles = Comparison(outcomes).styles()
         for problem, outcomes_there in Comparison(outcomes).by_problem().items():
-            if any(one.result for one in outcomes_there):
+            if any(outcome.result for outcome in outcomes_there):
                 written += figures.write_all(
                     curves_figure(outcomes_there, styles), out / f"curves-{figures.file_name(problem)}"
                 )
@@ -243,9 +244,11 @@ def write(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> list[P
 
 def shown(outcomes: Sequence[Outcome]) -> list[NumberTable]:
     """The tables for a terminal, one for each problem."""
-    return [table(own, f"{problem}{_protocol(own, ': ')}") for problem, own in Comparison(outcomes).by_problem().items()]
+    return [
+        table(played, f"{problem}{_protocol(played, ': ')}") for problem, played in Comparison(outcomes).by_problem().items()
+    ]
 
 
 def _protocol(outcomes: Sequence[Outcome], before: str) -> str:
-    first = next((one.result for one in outcomes if one.result), None)
+    first = next((outcome.result for outcome in outcomes if outcome.result), None)
     return f"{before}{length(first.trials, int(first.episodes[-1]))}" if first else ""

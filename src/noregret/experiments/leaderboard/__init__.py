@@ -70,8 +70,12 @@ def leaderboard(
         >>> nr.leaderboard(["random:S=3,A=2,H=2"], ["uniform", "lsvi-ucb"], episodes=10, trials=2, progress=False)
         <Leaderboard: 2 learners on 1 problem, 2 of 2 cells ran>
     """
-    given = [one if isinstance(one, Entry) else Entry.read(one) for one in learners] if learners is not None else None
-    contest = Contest(problems, given, episodes, trials, seed, preset, most)
+    entries = (
+        [learner if isinstance(learner, Entry) else Entry.read(learner) for learner in learners]
+        if learners is not None
+        else None
+    )
+    contest = Contest(problems, entries, episodes, trials, seed, preset, most)
     how = How(kept_in(out), fresh, backend, address, threads, progress=progress)
     return contest.board(contest.play(how))
 
@@ -81,7 +85,7 @@ class Contest:
 
     Args:
         problems: names, paths or problems; None for all finite ones.
-        given: learners with their parameters; None for all.
+        entries: learners with their parameters; None for all.
         episodes: K of every run.
         trials: runs of every cell.
         seed: the number that all randomness is drawn from.
@@ -95,14 +99,14 @@ class Contest:
     def __init__(
         self,
         problems: Sequence[Named] | None,
-        given: Sequence[Entry] | None,
+        entries: Sequence[Entry] | None,
         episodes: int,
         trials: int,
         seed: int,
         preset: str,
         most: float = settings.MOST,
     ) -> None:
-        self.entries = list(settings.entries() if given is None else given)
+        self.entries = list(settings.entries() if entries is None else entries)
         if isinstance(most, bool) or not isinstance(most, int | float) or not 0.0 <= most <= LARGEST:
             raise InputError(f"most is {shown(most)}; expected a number of seconds, at least 0")
         self.everything, self.most = problems is None, float(most)
@@ -113,7 +117,7 @@ class Contest:
         self.pilots = Pilots(None)
 
     def play(
-        self, how: How, tell: Callable[[Outcome], None] = lambda one: None, say: Callable[[str], None] = lambda line: None
+        self, how: How, tell: Callable[[Outcome], None] = lambda outcome: None, say: Callable[[str], None] = lambda line: None
     ) -> Comparison:
         """Leave out the cells that would take too long, and play the others.
 

@@ -29,10 +29,10 @@ def run(quick: bool, how: How) -> tuple[Sitting, dict[str, list[RunResult]]]:
         for case in settings.CASES
         for K in (case.grid[: -settings.QUICK_DOUBLINGS] if quick else case.grid)
     }
-    sitting = play([key for own in keys.values() for key in own], how)
+    sitting = play([key for trials_of_case in keys.values() for key in trials_of_case], how)
     results: dict[str, list[RunResult]] = {}
-    for (problem, _), own in keys.items() if not sitting.stopped else ():
-        results.setdefault(problem, []).append(sitting.result(own))
+    for (problem, _), trials_of_case in keys.items() if not sitting.stopped else ():
+        results.setdefault(problem, []).append(sitting.result(trials_of_case))
     return sitting, results
 
 

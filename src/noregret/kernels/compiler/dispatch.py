@@ -38,13 +38,13 @@ def register(state: type, plans: Callable[..., None], updates: Callable[..., Non
     add_body(update, state, updates)
 
 
-def compiled(function: F, own: F, state: State) -> F:
-    """Compile ``function``, which calls the bodies of ``state``; for a state of ours ``own`` is the compiled function."""
+def compiled(function: F, whole: F, state: State) -> F:
+    """Compile ``function``, which calls the bodies of ``state``; for a state of ours ``whole`` is the compiled function."""
     kind = type(state)
     if not guests.is_guest(kind.__module__):
-        return own
-    found: F = guests.compiled(function, kind, tuple(zip(bodies([kind]), ((), _EPISODE), strict=True)))  # type: ignore[assignment]
-    return found
+        return whole
+    kernel: F = guests.compiled(function, kind, tuple(zip(bodies([kind]), ((), _EPISODE), strict=True)))  # type: ignore[assignment]
+    return kernel
 
 
 def bodies(values: Iterable[object]) -> list[Callable[..., object]]:

@@ -29,9 +29,9 @@ def row(array: NDArray[np.generic], h: int) -> int:
 @jit
 def put(target: NDArray[np.generic], values: NDArray[np.generic]) -> None:
     """Copy the entries of a C-ordered array into another of the same shape; ``target[:] = values`` takes seconds to compile."""
-    into, given = flat(target), flat(values)
+    into, source = flat(target), flat(values)
     for i in range(index(target.size)):
-        into[i] = given[i]
+        into[i] = source[i]
 
 
 @jit

@@ -58,8 +58,8 @@ def _folder(name: str) -> OwnFolder | None:
     """The first folder of this name that is ours alone: in NOREGRET_CACHE_DIR, the user's cache, the temporary folder."""
     temporary = Path(tempfile.gettempdir()) / f"noregret-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    given = os.environ.get("NOREGRET_CACHE_DIR")
-    for root in [*([Path(given)] if given else []), Path(home) / "noregret", temporary]:
+    chosen = os.environ.get("NOREGRET_CACHE_DIR")
+    for root in [*([Path(chosen)] if chosen else []), Path(home) / "noregret", temporary]:
         try:
             if root == temporary:
                 OwnFolder(root)  # a name that others can guess, in a place where they can write
@@ -158,5 +158,5 @@ def add_body(function: Callable[..., object], kind: type, body: Callable[..., ob
 
 def body_of(function: Callable[..., object], kind: type) -> Callable[..., object] | None:
     """The body of a function :func:`by_type` for a class, or None."""
-    found: Callable[..., object] | None = function.bodies.get(kind)  # type: ignore[attr-defined]
-    return found
+    body: Callable[..., object] | None = function.bodies.get(kind)  # type: ignore[attr-defined]
+    return body

@@ -65,7 +65,7 @@ class PartCompiler(compiler.CompilerBase):  # type: ignore[misc]
     def define_pipelines(self) -> list[Any]:
         """The passes of compiled code that never enters Python, with ours in the place of Numba's last."""
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(_Lowering if one is typed_passes.NativeLowering else one, why) for one, why in passes.passes]
+        passes.passes = [(_Lowering if made is typed_passes.NativeLowering else made, why) for made, why in passes.passes]
         passes._finalized = False
         passes.finalize()
         return [passes]
@@ -96,9 +96,9 @@ def give_part(whole: Any, finish: Callable[[Any], None]) -> None:
         finish(made)
         return made
 
-    def of_any(given: Any, named: Any) -> Any:
+    def of_any(positional: Any, named: Any) -> Any:
         """One part for all numbers: a constant at one call is no reason to compile the part once more."""
-        kinds = tuple(map(types.unliteral, given)), {name: types.unliteral(kind) for name, kind in named.items()}
+        kinds = tuple(map(types.unliteral, positional)), {name: types.unliteral(kind) for name, kind in named.items()}
         return part().get_call_template(*kinds)
 
     whole.get_call_template, whole.get_overload = of_any, lambda signature: part().get_overload(signature)
@@ -107,9 +107,9 @@ def give_part(whole: Any, finish: Callable[[Any], None]) -> None:
     def added(code: Any) -> None:
         add(code)
         for name in (variable.name for variable in code.library._final_module.global_variables):
-            found = environment.lookup_environment(name)
-            if found is not None:  # what a part refers to in Python is at hand where the whole is
-                code.codegen.set_env(name, found)
+            referred = environment.lookup_environment(name)
+            if referred is not None:  # what a part refers to in Python is at hand where the whole is
+                code.codegen.set_env(name, referred)
 
     whole.add_overload = added
 

@@ -37,13 +37,13 @@ def compiled(
     kernels: dict[tuple[type, ...], Any] = {}
 
     @wraps(function)
-    def call(*given: object) -> object:
-        classes = tuple(cls for value in given if isinstance(value, tuple) for cls in _classes(value))
+    def call(*arguments: object) -> object:
+        classes = tuple(cls for value in arguments if isinstance(value, tuple) for cls in _classes(value))
         kernel = kernels.get(classes)
         if kernel is None:
             with _lock:
                 kernel = kernels[classes] = _kernel(function, options, counted, _folder(function, classes, place))
-        return kernel(*given)
+        return kernel(*arguments)
 
     extended: Any = _numba.extending.overload(call, jit_options=options, strict=False)
     extended(lambda *kinds, **named: function)
@@ -63,7 +63,7 @@ def _classes(value: tuple[object, ...]) -> Iterator[type]:
 
 def _folder(function: FunctionType, classes: tuple[type, ...], place: Callable[[str], Path | None] | None) -> Path | None:
     """Where the code for arguments of these classes is kept; None for classes from elsewhere, whose edits would go unseen."""
-    ours = all(str(one.__module__).partition(".")[0] == "noregret" for one in (function, *classes))
+    ours = all(str(thing.__module__).partition(".")[0] == "noregret" for thing in (function, *classes))
     return place(code_hash([function, *classes])) if ours and place is not None else None
 
 
@@ -80,8 +80,8 @@ def _kernel(function: FunctionType, options: dict[str, object], counted: bool, f
         _numba.config.CACHE_DIR = before
 
 
-def _whole(*given):  # type: ignore[no-untyped-def]
-    return inner(*unowned(given))  # type: ignore[arg-type, call-arg, name-defined]  # noqa: F821
+def _whole(*arguments):  # type: ignore[no-untyped-def]
+    return inner(*unowned(arguments))  # type: ignore[arg-type, call-arg, name-defined]  # noqa: F821
 
 
 def _uncounted(function: FunctionType, options: dict[str, object]) -> Any:

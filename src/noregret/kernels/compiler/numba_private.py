@@ -79,10 +79,10 @@ def keep(compiled: Any, folder: OwnFolder | None, references: bool) -> None:
     What other compiled functions call in its place is its part, see :mod:`noregret.kernels.compiler.numba_parts`.
     """
 
-    def finish(one: Any, kind: type[_Kept] = _KeptPart) -> None:
-        one.compile = _uncollected(one.compile if references else _explained(one))
-        if folder is not None and _is_ours(one.py_func):
-            one._cache = kind(one.py_func, folder, references)
+    def finish(dispatcher: Any, kind: type[_Kept] = _KeptPart) -> None:
+        dispatcher.compile = _uncollected(dispatcher.compile if references else _explained(dispatcher))
+        if folder is not None and _is_ours(dispatcher.py_func):
+            dispatcher._cache = kind(dispatcher.py_func, folder, references)
 
     import_module("noregret.kernels.compiler.numba_parts").give_part(compiled, finish)
     finish(compiled, _Kept)
@@ -136,8 +136,8 @@ def _explained(compiled: Any) -> Callable[[Signature], Any]:
 
 
 def _no_arrays(function: Callable[..., object], signature: Signature) -> str:
-    given = next((cls for kind in signature for cls in _classes(kind)), None)
-    what = function.__qualname__ if given is None else f"{given.__module__}.{given.__qualname__}"
+    state = next((cls for kind in signature for cls in _classes(kind)), None)
+    what = function.__qualname__ if state is None else f"{state.__module__}.{state.__qualname__}"
     return f"{what}: plan or update makes an array; expected them to write into arrays of the state alone"
 
 
@@ -179,10 +179,10 @@ class _Kept:
         if not all(map(_is_ours, classes)) or any(isinstance(kind, types.Callable) for kind in signature):
             return None
         f = self.function
-        own = (type(self).__name__, f.__module__, f.__qualname__, code_hash([f, *classes]))
-        words = (own, self.references, *map(str, signature), *(f"{c.__module__}.{c.__qualname__}" for c in classes))
+        identity = (type(self).__name__, f.__module__, f.__qualname__, code_hash([f, *classes]))
+        words = (identity, self.references, *map(str, signature), *(f"{c.__module__}.{c.__qualname__}" for c in classes))
         name = hashlib.sha256(repr((words, codegen.magic_tuple())).encode()).hexdigest()[:40]
-        return f"{name}.code", (own, self.references, tuple(signature), codegen.magic_tuple())
+        return f"{name}.code", (identity, self.references, tuple(signature), codegen.magic_tuple())
 
     def _made_of(self, target: Any, parts: tuple[Any, ...]) -> Any:
         return _core("compiler").CompileResult._rebuild(target, *parts)

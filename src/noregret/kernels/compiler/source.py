@@ -92,7 +92,8 @@ class _Walk:
         if isinstance(value, type):
             for base in value.__mro__:
                 if self.inside(base.__module__):
-                    said += f" {base.__qualname__} {[(name, self.method(one)) for name, one in sorted(vars(base).items())]}"
+                    methods = [(name, self.method(attribute)) for name, attribute in sorted(vars(base).items())]
+                    said += f" {base.__qualname__} {methods}"
         return said
 
     def method(self, value: object) -> str:
@@ -153,10 +154,10 @@ class _Walk:
         inner = {name: _content(cell) for name, cell in cells}
         outer = {name: function.__globals__[name] for name in names if name in function.__globals__}
         read = [(name, self.reach(value, names)) for name, value in [*sorted(outer.items()), *inner.items()]]
-        given = [self.reach(value) for value in function.__defaults__ or ()]
+        defaults = [self.reach(value) for value in function.__defaults__ or ()]
         named = [(name, self.reach(value)) for name, value in sorted((function.__kwdefaults__ or {}).items())]
         compiled = [self.reach(other) for other in getattr(function, "compiled_as", ())]
-        return f"{_text(function.__code__)} {read} {given} {named} {compiled}"
+        return f"{_text(function.__code__)} {read} {defaults} {named} {compiled}"
 
 
 def _content(cell: CellType) -> object:

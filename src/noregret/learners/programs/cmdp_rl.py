@@ -27,7 +27,8 @@ import math
 import numpy as np
 
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import HOEFFDING, REPLANS, PlanningLearner, Program
+from noregret.learners.programs.plan_rule import HOEFFDING, REPLANS, Program
+from noregret.learners.programs.planning import PlanningLearner
 from noregret.learners.registry import register
 
 

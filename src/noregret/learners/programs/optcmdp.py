@@ -26,7 +26,8 @@ import numpy as np
 
 from noregret.learners.mirror.opt_primal_dual import logarithms
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, PlanningLearner, Program
+from noregret.learners.programs.plan_rule import REPLANS, Program
+from noregret.learners.programs.planning import PlanningLearner
 from noregret.learners.registry import register
 
 

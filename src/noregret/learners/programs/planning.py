@@ -30,7 +30,7 @@ two as printed, from nothing. An episode without a plan takes 1 µs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Protocol, TypedDict
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,62 +39,22 @@ from noregret.kernels.compiler.flat import put, row
 from noregret.kernels.compiler.jit import add_body, by_type, jit
 from noregret.kernels.gram.base import learn
 from noregret.kernels.gram.one_hot import OneHotGram
-from noregret.kernels.steps.empirical import empirical_model, radius
+from noregret.kernels.steps.empirical import empirical_model
 from noregret.kernels.steps.primal_dual import start_value
 from noregret.kernels.steps.programs import Basis, Rows, mixture, solve, utilities_of
 from noregret.kernels.steps.programs import basis as new_basis
 from noregret.kernels.steps.programs import rows as new_rows
 from noregret.kernels.types import COUNTS, Array, Flags, Integers
 from noregret.learners.presets import Resolved, told_safe_policy
+from noregret.learners.programs.plan_rule import ALWAYS, DOUBLING, EPOCHS, REPLAN, SQUARES, PlanRule, Program, interval
 from noregret.learners.tabular import TabularLearner, known_of, steps_left
-
-#: When to plan, in the order of their numbers in the state; and the words that every learner takes.
-REPLAN = ("always", "doubling", "epochs", "rounds", "squares")
-REPLANS = ("always", "doubling", "squares")
-ALWAYS, DOUBLING, EPOCHS, ROUNDS, SQUARES = range(5)
-
-#: Intervals of a transition probability: empirical Bernstein, Hoeffding, and the smaller of both as UC-CFH has them.
-BERNSTEIN, HOEFFDING, SMALLER = range(3)
 
 #: Entries of ``tally``: episodes played, whether a plan is wanted, plans, plans that could not be met, whether the safe
 #: policy is to be played, episodes that played it, the round and the episode in it.
 PLAYED, WANTED, PLANS, UNMET, SAFE, SAFE_PLAYS, ROUND, WITHIN = range(8)
 
 
-class PlanRule(NamedTuple):
-    """The numbers of a learner that plans by a program."""
-
-    local: Array  # (J,)
-    spread: Array  # (J,)
-    hope: Array  # (J,) 1 where an untried pair is worth ``top`` more
-    top: Array  # (H,)
-    replan: int
-    tries: float  # visits from which on a pair counts as tried
-    L: float = 1.0
-    scale: float = 0.0
-    boxed: bool = False  # whether an untried pair may lead anywhere, in place of the end
-    interval: int = BERNSTEIN
-    length: int = 1  # of an epoch, in episodes
-    first: int = 0  # episodes that play the safe policy at first
-    margin: float = -np.inf  # the safe policy is played unless its V_g in the program is above b + margin; −∞ for no such test
-
-
-class Program(TypedDict, total=False):
-    """The fields of :class:`PlanRule` that a learner sets; ``local`` at least."""
-
-    local: Array
-    spread: Array
-    hope: Array
-    L: float
-    scale: float
-    boxed: bool
-    interval: int
-    length: int
-    first: int
-    margin: float
-
-
-class Belief(Protocol):
+class ModelBelief(Protocol):
     """What a plan believes of the transitions: :class:`Means`, or what a model is drawn from."""
 
     @property
@@ -125,32 +85,12 @@ class PlanState(NamedTuple):
     start: Array  # (S,)
     available: Flags  # (H,S,A)
     rule: PlanRule
-    belief: Belief
+    belief: ModelBelief
     uniforms: Array  # (n,) what a belief draws with
 
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that count, and the least and largest number each may hold."""
         return {"tally": COUNTS}
-
-
-@jit
-def interval(kind: int, p: float, n: float, L: float) -> float:
-    """ρ, how far a transition probability may be from p.
-
-    Args:
-        kind: the learner's interval.
-        p: what was found.
-        n: visits.
-        L: the logarithm in the interval.
-    """
-    if kind == BERNSTEIN:
-        return radius(p, n, L)
-    if kind == HOEFFDING:
-        return float(np.sqrt(L / n))
-    hoeffding = float(np.sqrt(L / (2.0 * n)))
-    if n <= 1.0:
-        return hoeffding
-    return min(hoeffding, float(np.sqrt(2.0 * p * (1.0 - p) * L / n)) + 7.0 * L / (3.0 * (n - 1.0)))
 
 
 @jit
@@ -216,7 +156,7 @@ def refresh(model: OneHotGram, sums: Array, rows: Rows, rule: PlanRule) -> None:
 
 
 @by_type
-def believe(belief: Belief, state: PlanState) -> None:
+def believe(belief: ModelBelief, state: PlanState) -> None:
     """Put what is believed in the place of the estimated model."""
 
 
@@ -356,7 +296,7 @@ class PlanningLearner(TabularLearner, ABC):
     def numbers(self, c: Resolved) -> Program:
         """What the program of this learner is made of."""
 
-    def belief(self, c: Resolved) -> tuple[Belief, int]:
+    def belief(self, c: Resolved) -> tuple[ModelBelief, int]:
         """What a plan believes, and how many random numbers it takes: the estimated model, and none."""
         return Means(), 0
 

@@ -37,7 +37,8 @@ from noregret.kernels.steps.programs import Rows
 from noregret.kernels.types import STREAMS, Array, Stream
 from noregret.kernels.worlds.draws import dirichlet, seed, uniform
 from noregret.learners.presets import FOUND, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, PlanningLearner, PlanRule, PlanState, Program, believe
+from noregret.learners.programs.plan_rule import REPLANS, PlanRule, Program
+from noregret.learners.programs.planning import PlanningLearner, PlanState, believe
 from noregret.learners.registry import register
 
 

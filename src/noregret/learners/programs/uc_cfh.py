@@ -28,7 +28,8 @@ import math
 import numpy as np
 
 from noregret.learners.presets import FOUND, PROBABILITY, Constants, Count, Number, Resolved, Word, sharing
-from noregret.learners.programs.planning import REPLANS, SMALLER, PlanningLearner, Program
+from noregret.learners.programs.plan_rule import REPLANS, SMALLER, Program
+from noregret.learners.programs.planning import PlanningLearner
 from noregret.learners.registry import register
 
 

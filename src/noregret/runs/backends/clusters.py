@@ -94,7 +94,7 @@ def on_ray(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -
             return error  # type: ignore[no-any-return]
 
     try:
-        task = ray.remote(max_retries=RETRIES, num_cpus=1)(job.play)
+        task = ray.remote(max_retries=RETRIES, num_cpus=1)(job.play_job)
         cores = ray.cluster_resources().get("CPU", 1)
         calls = Cluster("Ray", lambda: cores, lambda key, text: task.remote(text), ready, answer, ray.cancel)
         yield from _play_on(calls, keys, context, tick)
@@ -134,7 +134,7 @@ def on_dask(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) 
         raise NoRegretError(f"no Dask cluster at {context.address or 'this machine'}: {error}") from None
 
     def submit(key: RunKey, text: str) -> DaskTask:
-        task: DaskTask = client.submit(job.play, text, key=f"noregret-{key.id}", retries=RETRIES, pure=False)
+        task: DaskTask = client.submit(job.play_job, text, key=f"noregret-{key.id}", retries=RETRIES, pure=False)
         return task
 
     def ready(futures: list[DaskTask]) -> list[DaskTask]:

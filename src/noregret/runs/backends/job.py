@@ -75,7 +75,7 @@ class Context(Settings):
         return json.dumps(job)
 
 
-def play(job: str, stop: Event | None = None, progress: Callable[[str, int], None] | None = None) -> str:
+def play_job(job: str, stop: Event | None = None, progress: Callable[[str, int], None] | None = None) -> str:
     """Play a run in a worker.
 
     Args:

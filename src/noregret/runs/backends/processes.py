@@ -89,7 +89,7 @@ class Worker:
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
 
 
-def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
+def on_processes(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
     """Play runs in other processes of this machine.
 
     Args:
@@ -203,4 +203,4 @@ def serve(descriptor: int) -> None:
             say({"progress": [id, episode]})
 
     while not stop.is_set() and (line := jobs.get()) is not None:
-        say({"ending": json.loads(job.play(line, stop, progress))})
+        say({"ending": json.loads(job.play_job(line, stop, progress))})

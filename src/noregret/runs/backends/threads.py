@@ -21,7 +21,7 @@ from noregret.store import RunKey
 WRITERS, WAITING = 4, 16
 
 
-def play(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
+def on_threads(keys: Sequence[RunKey], context: Context, tick: Callable[[], None]) -> Iterator[Ending]:
     """Play runs in threads of this process.
 
     Args:
