@@ -73,14 +73,14 @@ def tables(spec: Spec, top: Array) -> Filled:
     return {"Q": Q, "V": V, "policy": spec.available / spec.available.sum(axis=2, keepdims=True)}
 
 
-class Known(TypedDict):
+class KnownFields(TypedDict):
     """The fields of a state that only repeat the problem."""
 
     start: Array  # (S,)
     available: Flags  # (H,S,A)
 
 
-def known_of(spec: Spec) -> Known:
+def known_of(spec: Spec) -> KnownFields:
     """The first state's distribution and the available actions, copied for a state."""
     return {"start": spec.start.copy(), "available": spec.available.copy()}
 
