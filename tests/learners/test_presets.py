@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 import re
@@ -103,13 +104,13 @@ def test_what_cannot_go_together_is_refused_by_name() -> None:
 
 # --- what is in force is what is written ----------------------------------------------------------------------------
 
-WITH_TABLE = [(name, preset) for name in OURS for preset in nr.learners.get(name).presets if nr.learners.get(name).table]
+WITH_TABLE = [(make, name, preset) for make, name, preset in CASES if nr.learners.get(name).table]
 
 
-@pytest.mark.parametrize(("name", "preset"), WITH_TABLE)
-def test_what_is_in_force_is_what_the_table_says(name: str, preset: str) -> None:
+@pytest.mark.parametrize(("make", "name", "preset"), WITH_TABLE)
+def test_what_is_in_force_is_what_the_table_says(make: Any, name: str, preset: str) -> None:
     """Every entry of the column, evaluated by Python itself with the constants in force, is the constant in force."""
-    made, _ = finite(name, preset, 0.4, {})
+    made, _ = make(name, preset, 0.4, {})
     cls, spec = type(made), made.spec
     column = cls.column(spec, preset, {"share": made.constants.get("share", "nothing")}, None)
     names = {"gamma": 0.4, "known": True, **cls.sizes(spec, K, None), **formulas.FUNCTIONS, **made.constants}
@@ -138,15 +139,18 @@ def test_the_flagship_names_every_option_in_its_docstring() -> None:
         assert word in words, f"{name} is never {word!r}; expected one of {words}"
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in WITH_TABLE}))
+@pytest.mark.parametrize("name", sorted({name for _, name, _ in WITH_TABLE}))
 def test_no_docstring_quotes_a_number_that_the_table_has(name: str) -> None:
-    """Numbers with a decimal point or an exponent."""
-    cls = nr.learners.get(name)
-    entries = [str(entry) for row in cls.table for entry, _ in row.columns.values()]
+    """Numbers with a decimal point or an exponent, in any docstring of its file, and of its file for vectors."""
+    forms = [cls for cls in (nr.learners.get(name), nr.learners.get(name).vectors) if cls is not None]
+    entries = [str(entry) for cls in forms for row in cls.table for entry, _ in row.columns.values()]
     quoted = re.compile(r"(?<![\w.])\d+(?:\.\d+(?:e-?\d+)?|e-?\d+)(?![\w.])")
     numbers = {float(number) for entry in entries for number in quoted.findall(entry)}
     assert numbers or name not in ("primal-dual-lsvi", "reward-free"), "the pattern finds nothing"
-    texts = [inspect.getdoc(sys.modules[cls.__module__]) or "", inspect.getdoc(cls) or ""]
+    explained = ast.Module | ast.ClassDef | ast.FunctionDef
+    nodes = [node for cls in forms for node in ast.walk(ast.parse(inspect.getsource(sys.modules[cls.__module__])))]
+    texts = [ast.get_docstring(node) or "" for node in nodes if isinstance(node, explained)]
+    assert len(texts) >= 3
     said = {float(number) for text in texts for number in quoted.findall(text)}
     assert not said & numbers, said & numbers
 
