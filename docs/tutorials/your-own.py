@@ -80,7 +80,7 @@ print(result)
 # %%
 from typing import NamedTuple
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.learners import Learner, register
 from noregret.learners.presets import Constants, Number
 

@@ -12,7 +12,7 @@ import noregret as nr
 from noregret import learners
 from noregret.errors import InputError, NoRegretError
 from noregret.features import OneHot
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.learners.arrays import check_numbers, flatten
 from noregret.learners.base import Learner
 from noregret.learners.fixed import FixedPolicy

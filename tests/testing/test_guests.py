@@ -31,7 +31,7 @@ from tests.testing.test_pages import install, python
 MODULE = """
 from typing import NamedTuple
 import numpy as np
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.learners import Learner, register
 
 class State(NamedTuple):

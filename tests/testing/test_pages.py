@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -44,6 +45,29 @@ def python(*arguments: str, site: Path, cwd: Path | None = None) -> subprocess.C
     return subprocess.run(
         [sys.executable, *arguments], cwd=elsewhere, env=environment, capture_output=True, text=True, check=False, timeout=900
     )
+
+
+def shape(code: str) -> list[str]:
+    """What a file of a learner has, in its order: a state, plan, update, the learner, and the bodies of its state."""
+    parts = []
+    for node in ast.parse(code).body:
+        if isinstance(node, ast.ClassDef):
+            marks = [ast.unparse(mark) for mark in node.decorator_list]
+            own = sorted(ast.unparse(part.targets[0]) for part in node.body if isinstance(part, ast.Assign))
+            methods = [part.name for part in node.body if isinstance(part, ast.FunctionDef)]
+            parts.append(f"{marks} class {[name for name in own if name in ('name', 'summary', 'table')]} {methods}")
+        elif isinstance(node, ast.FunctionDef) and node.name in ("plan", "update"):
+            parts.append(f"{node.name}{[argument.arg for argument in node.args.args]}")
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            parts.append(re.sub(r"\w+State", "State", ast.unparse(node)))
+    return parts
+
+
+def test_our_learners_have_the_shape_of_the_page() -> None:
+    text = (ROOT / "docs" / "new-learner.md").read_text()
+    learners = [code for code in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL) if "(Learner)" in code]
+    ours = (ROOT / "src" / "noregret" / "learners" / "lsvi" / "lsvi_ucb.py").read_text()
+    assert len(learners) == 3 and [shape(code) for code in learners] == [shape(ours)] * 3
 
 
 def test_a_new_learner(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.types import Array, Integers
 from noregret.learners.base import Learner
 from noregret.learners.presets import Constants, Resolved

@@ -53,7 +53,7 @@ def check_state(name: str, state: object, spec: SomeSpec) -> None:
     if not bodies([kind]):
         raise InputError(
             f"learner {name!r} has a {kind.__name__} without plan and update; expected "
-            f"noregret.kernels.compiler.dispatch.register({kind.__name__}, plan, update)"
+            f"noregret.kernels.compiler.dispatch.register_kernels({kind.__name__}, plan, update)"
         )
     shapes = {"policy": tuple(spec.available.shape), "Y": (spec.n_constraints,)} if hasattr(spec, "available") else {}
     for field, shape in shapes.items():

@@ -32,7 +32,7 @@ def update(state: State, states: Integers, actions: Integers, observed: Array) -
     """Take in an episode: states (H+1,), actions (H,), observed (H,1+m)."""
 
 
-def register(state: type, plans: Callable[..., None], updates: Callable[..., None]) -> None:
+def register_kernels(state: type, plans: Callable[..., None], updates: Callable[..., None]) -> None:
     """Teach the loop a learner: ``plan(state)`` and ``update(state, states, actions, observed)``, not compiled yet."""
     add_body(plan, state, plans)
     add_body(update, state, updates)

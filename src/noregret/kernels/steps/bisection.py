@@ -22,7 +22,7 @@ def attempt(state: State, price: float) -> float:
     return math.nan
 
 
-def register(state: type[S], body: Callable[[S, float], float]) -> None:
+def register_attempt(state: type[S], body: Callable[[S, float], float]) -> None:
     """Teach the search a learner: the body of :func:`attempt` for its state."""
     add_body(attempt, state, body)
 

@@ -31,11 +31,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import Tables, learn
-from noregret.kernels.steps.bisection import attempt, bisect
-from noregret.kernels.steps.bisection import register as register_attempt
+from noregret.kernels.steps.bisection import attempt, bisect, register_attempt
 from noregret.kernels.steps.primal_dual import start_value
 from noregret.kernels.types import GramOfStates, Integers
 from noregret.learners.lsvi.least_squares import TRUNCATION, LeastSquaresLearner

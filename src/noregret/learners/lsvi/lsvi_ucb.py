@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.gram.base import Tables, learn
 from noregret.kernels.types import GramOfStates, Integers
 from noregret.learners.lsvi.least_squares import RIDGE, LeastSquaresLearner

@@ -36,11 +36,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import States, estimate, everyone, learn, norm
-from noregret.kernels.steps.bisection import attempt, bisect
-from noregret.kernels.steps.bisection import register as register_attempt
+from noregret.kernels.steps.bisection import attempt, bisect, register_attempt
 from noregret.kernels.steps.primal_dual import start_value
 from noregret.kernels.steps.softmax import entropy, soft_max
 from noregret.kernels.types import COUNTS, GramOfStates, Integers

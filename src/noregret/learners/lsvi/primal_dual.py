@@ -47,7 +47,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import Tables, learn, sweep
 from noregret.kernels.gram.net import NumberedGram

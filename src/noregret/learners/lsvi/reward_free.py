@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.compiler.flat import fill
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import Tables, learn

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.compiler.flat import row
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import estimate

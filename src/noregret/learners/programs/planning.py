@@ -34,7 +34,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.compiler.flat import put, row
 from noregret.kernels.compiler.jit import add_body, by_type, jit
 from noregret.kernels.gram.base import learn

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.gram.one_hot import OneHotGram
 from noregret.kernels.steps.box import Box, optimistic_step, set_box, sort_next, whole_box
 from noregret.kernels.steps.empirical import empirical_model, learn_episode

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.compiler.flat import row
 from noregret.kernels.gram.base import estimate
 from noregret.kernels.gram.one_hot import OneHotGram

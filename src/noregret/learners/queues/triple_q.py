@@ -45,7 +45,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.gram.base import States, everyone
 from noregret.kernels.steps.primal_dual import dual_move, total
 from noregret.kernels.steps.softmax import soft_max

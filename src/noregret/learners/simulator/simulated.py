@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from noregret.errors import InputError
-from noregret.kernels.compiler.dispatch import register as register_kernels
+from noregret.kernels.compiler.dispatch import register_kernels
 from noregret.kernels.compiler.jit import by_type
 from noregret.kernels.steps.empirical import empirical_model
 from noregret.kernels.steps.gradients import Iterate, evaluate_by_draws, iterate_on
