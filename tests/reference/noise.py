@@ -44,13 +44,14 @@ def _surprises(visits: list[Visit]) -> Any:
 
 
 def _share(steps: list[list[Visit]], J: int) -> np.ndarray:
-    """(J,) the share of pairs that paid two different numbers, among those of every step that were tried twice or more."""
+    """(J,) the share of pairs that paid two different numbers, among these and those that paid the same ten times or more."""
     paid: dict[tuple[int, int, int], list[Any]] = {}
     for g, visits in enumerate(steps):
         for s, a, seen in visits:
             paid.setdefault((g, s, a), []).append(seen)
-    several = [np.ptp(np.array(seen), axis=0) > 0.0 for seen in paid.values() if len(seen) > 1]
-    return np.mean(several, axis=0) if several else np.zeros(J)
+    varied = np.array([np.ptp(np.array(seen), axis=0) > 0.0 for seen in paid.values()]).reshape(-1, J)
+    enough = np.array([len(seen) >= 10 for seen in paid.values()], dtype=bool)[:, None]
+    return np.asarray(varied.sum(axis=0) / np.maximum((varied | enough).sum(axis=0), 1))
 
 
 def _inverse(phi: Any, lam: float, visits: list[Visit]) -> np.ndarray:
