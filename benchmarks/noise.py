@@ -4,7 +4,7 @@
 
 Rules were chosen on seeds below 500 (``dev``); seeds from 500 to 999 are for looking once (``validation``). No seed from 1000
 on is used. A trial is *stuck* as :func:`noregret.metrics.stuck` says. The interval is that of Clopper and Pearson, at 95%. With
-``--csv FILE`` rows are added to a file.
+``--csv FILE`` the rows go into a file, each in the place of the one of the same set, parameters, family and length.
 """
 
 from __future__ import annotations
@@ -96,6 +96,22 @@ def play(family: str, first: int, episodes: int, trials: int, given: dict[str, A
     }  # fmt: skip
 
 
+def keep(file: Path, row: dict[str, str]) -> None:
+    """Write a row into a file, in the place of an older one of the same set, parameters, family and length."""
+
+    def key(one: dict[str, str]) -> tuple[str, ...]:
+        return one["set"], one["given"], one["family"], one["episodes"]
+
+    rows = []
+    if file.exists():
+        with file.open(newline="", encoding="utf-8") as old:
+            rows = [one for one in csv.DictReader(old) if key(one) != key(row)]
+    with file.open("w", newline="", encoding="utf-8") as new:
+        writer = csv.DictWriter(new, row)
+        writer.writeheader()
+        writer.writerows(sorted([*rows, row], key=key))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Play the families and print a line for each as it is done."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -114,12 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             row |= play(family, SETS[asked.set], asked.episodes, asked.trials, given)
             print("  ".join(f"{value!s:>8}" for value in row.values()), flush=True)
             if asked.csv:
-                new = not asked.csv.exists()
-                with asked.csv.open("a", newline="", encoding="utf-8") as file:
-                    writer = csv.DictWriter(file, row)
-                    if new:
-                        writer.writeheader()
-                    writer.writerow(row)
+                keep(asked.csv, {name: str(value) for name, value in row.items() if name != "us an episode"})
 
 
 if __name__ == "__main__":
