@@ -56,6 +56,20 @@ def test_a_number_far_from_all_that_was_learned_is_held_back(tmp_path):
         assert live.report(live.decide(seen(0, 0), "x", 0).id, 1e6, {"slo": 0}).status == "counted"
 
 
+def test_one_absurd_number_is_held_back_before_ranges_are_learned(tmp_path):
+    with opened(tmp_path / "a.db") as live:
+        for k in range(5):
+            play(live, k)
+        live.plan()
+        found = live.report(live.decide(seen(0, 0), "x", 0).id, 1e6, {"slo": 0})
+        assert found.status == "quarantined" and "all that was heard is 0" in found.reason
+        assert live.report(live.decide(seen(0, 0), "y", 0).id, 20.0, {"slo": 0}).status == "counted"  # a goal that is rare
+        for k in range(5, 10):
+            play(live, k)
+            live.plan()
+        assert float(mind(live).dual[0]) < 100.0 and live.status()["quarantine"]["held"] == 1
+
+
 def test_the_fallback_decides_before_anything_is_known_when_plans_are_old_and_when_switched_on(tmp_path):
     with opened(tmp_path / "a.db", fallback="low") as live:
         d = live.decide(seen(0, 0), "first", 0)

@@ -35,8 +35,8 @@ logger = logging.getLogger("noregret.live")
 
 #: Who may wait for the disk.
 SYNC = ("all", "reports", "none")
-#: Events that wait for the database at most; beyond it decisions are not kept.
-ROOM = 100_000
+#: Calls whose events wait for the database at most, beyond which decisions are not kept; and those of one transaction.
+ROOM, GROUP = 100_000, 2000
 #: Seconds between two commits that nobody waits for, between two attempts while the database refuses, and that a call waits.
 PAUSE, AGAIN, WAIT = 0.01, 0.5, 30.0
 
@@ -118,7 +118,7 @@ class EmbeddedLog:
         # lock: episodes in flight; _gate: the queue and the journal; _news: what is committed. Taken in this order.
         self.lock, self._gate, self._news = threading.RLock(), threading.Lock(), threading.Condition()
         self._work, self._hurry, self._closed = threading.Event(), threading.Event(), False
-        self._queue: deque[str] = deque()
+        self._queue: deque[tuple[int, str]] = deque()  # for each call the number of its last event, and all as JSON
         # Episodes that are over, until the database knows it; and how many there were.
         self._closing: dict[str, tuple[int, Flight]] = {}
         self._closings, self._asking = 0, threading.Lock()
@@ -218,19 +218,20 @@ class EmbeddedLog:
 
     def _append(self, added: list[Event]) -> int:
         with self._gate:
+            texts = []
             for event in added:
                 self.seq += 1
-                text = event.text(self.seq)
+                texts.append(event.text(self.seq))
                 try:
-                    self.journal.write(text)
+                    self.journal.write(texts[-1])
                 except FileError as error:
                     self._complain(str(error))
-                self._queue.append(text)
                 self.touched[event.episode] = event.at
                 if event.kind in CLOSING:
                     del self.touched[event.episode]
                     self._closing[event.episode] = self.seq, self.flights.remove(event.episode)
                     self._closings += 1
+            self._queue.append((self.seq, ",".join(texts)))
             if not self._work.is_set():
                 self._work.set()
             return self.seq
@@ -301,32 +302,35 @@ class EmbeddedLog:
         for statement in (_EVENTS, _BEGIN, _CLOSE):
             connection.exec_driver_sql(statement, (batch,))
 
-    def _commit(self, texts: list[str], last: int) -> None:
-        """Give the database what it does not have yet; after a commit that seemed to fail it may have all of it."""
-        with self.engine.begin() as connection:
-            if connection.execute(sa.select(schema.events.c.seq).where(schema.events.c.seq == last)).scalar() is None:
-                self._insert(connection, texts)
+    def _commit(self, calls: list[tuple[int, str]]) -> None:
+        """Give the database what it does not have yet; what a call added goes together."""
+        e = schema.events.c
+        for i in range(0, len(calls), GROUP):
+            group = calls[i : i + GROUP]
+            with self.engine.begin() as connection:
+                if connection.execute(sa.select(e.seq).where(e.seq == group[-1][0])).scalar() is None:
+                    self._insert(connection, [text for _, text in group])
 
     def _write(self) -> None:
         """The writer's thread: one transaction after the other, each with all that came meanwhile."""
-        texts: list[str] = []
+        calls: list[tuple[int, str]] = []
         which = -1
-        while not (self._closed and not texts and not self._queue):
-            if not texts:
+        while not (self._closed and not calls and not self._queue):
+            if not calls:
                 self._work.wait(1.0)
                 self._hurry.wait(PAUSE)  # as long as nobody waits, larger groups cost less
                 with self._gate:
                     self._work.clear()
                     self._hurry.clear()
-                    texts = list(self._queue)
+                    calls = list(self._queue)
                     self._queue.clear()
                     last = self.seq
-                    if texts:
+                    if calls:
                         which = self.journal.turn()
-                if not texts:
+                if not calls:
                     continue
             try:
-                self._commit(texts, last)
+                self._commit(calls)
                 self.journal.forget(which)
             except (OSError, sa.exc.SQLAlchemyError) as error:
                 self._complain(" ".join(str(error).split()))
@@ -334,7 +338,7 @@ class EmbeddedLog:
                     return  # the journal has it
                 time.sleep(AGAIN)
                 continue
-            texts = []
+            calls = []
             if self.trouble is not None:
                 logger.warning("the database takes events again", extra={"place": self.place})
             with self._gate:

@@ -1,9 +1,10 @@
 """Guard rails: reports that cannot be right go into quarantine, and a fallback decides where a plan should not.
 
 A report is held back if its reward or one of its costs lies outside the range that was declared for it or, where none was,
-further outside of all that was learned from than ``widths`` times its size. What is held back is not learned until somebody
-releases it. If more than ``alarm`` of the last reports were held back, the range is likely to be wrong, or the world has
-changed: then the learner says so, and everybody who watches it sees it.
+further outside of all that was learned from than ``widths`` times its size. Until enough was learned, what this process let
+pass stands for it, and ten times as far is allowed. What is held back is not learned until somebody releases it. If more than
+``alarm`` of the last reports were held back, the range is likely to be wrong, or the world has changed: then the learner says
+so, and everybody who watches it sees it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from noregret.problems.base import Array
 
 #: Episodes learned before ranges count as learned, and reports whose share in quarantine is looked at.
 ENOUGH, WINDOW = 20, 200
+#: Before that: reports that must have passed before one is judged by them, and how many times further than later it may lie.
+FEW, EARLY = 20, 10.0
 
 #: A fixed action; or a function of observation, step and mask that gives an action or the probabilities of all.
 Fallback = Any
@@ -39,6 +42,7 @@ class Guard:
     def __init__(self, spec: LiveSpec, widths: float | None = 10.0, alarm: float = 0.2) -> None:
         self.spec, self.widths, self.alarm = spec, widths, alarm
         self._last: deque[bool] = deque(maxlen=WINDOW)
+        self._passed, self._low, self._high = 0, np.full(1 + len(spec.names), np.inf), np.full(1 + len(spec.names), -np.inf)
 
     def judge(self, reward: float, costs: Array, facts: Mapping[str, Any]) -> str | None:
         """Say why a report is held back; None lets it pass.
@@ -48,23 +52,27 @@ class Guard:
             costs: (m,) of the step.
             facts: of the newest plan: ``episodes``, ``low`` and ``high``.
         """
-        why = self._why((reward, *costs.tolist()), facts)
+        numbers = (reward, *costs.tolist())
+        why = self._why(numbers, facts)
         self._last.append(why is not None)
+        if why is None and facts.get("episodes", 0) < ENOUGH:
+            self._passed += 1
+            np.minimum(self._low, numbers, out=self._low), np.maximum(self._high, numbers, out=self._high)
         return why
 
     def _why(self, numbers: tuple[float, ...], facts: Mapping[str, Any]) -> str | None:
         spec = self.spec
         declared = (spec.reward_range, *(spec.ranges or (None,) * len(spec.names)))
-        known = facts.get("episodes", 0) >= ENOUGH
+        learned = facts.get("episodes", 0) >= ENOUGH
         for i, (name, number, span) in enumerate(zip(("reward", *spec.names), numbers, declared, strict=True)):
             if span is not None:
                 if not span[0] <= number <= span[1]:
                     return f"{name} is {number:g}; expected {span[0]:g} to {span[1]:g}, its range"
-            elif known and self.widths is not None and facts["low"][i] is not None:
-                low, high = facts["low"][i], facts["high"][i]
-                room = self.widths * max(high - low, abs(low), abs(high), 1.0)
+            elif self.widths is not None and (learned or self._passed >= FEW):
+                low, high = (facts["low"][i], facts["high"][i]) if learned else (float(self._low[i]), float(self._high[i]))
+                room = self.widths * (1.0 if learned else EARLY) * max(high - low, abs(low), abs(high), 1.0)
                 if not low - room <= number <= high + room:
-                    return f"{name} is {number:g}; all that was learned from is {low:g} to {high:g}"
+                    return f"{name} is {number:g}; all that was {'learned from' if learned else 'heard'} is {low:g} to {high:g}"
         return None
 
     @property
