@@ -97,7 +97,7 @@ def test_an_array_in_two_places_is_kept_once() -> None:
     entries = flatten(learner._state)
     assert {"Y", "policy", "tables.Q", "gram.visits"} <= entries.keys()
     assert not {"dual.Y", "tables.policy"} & entries.keys()
-    check_numbers(learner._state, entries)
+    check_numbers(learner._state, entries, entries)
 
 
 def test_a_state_that_has_a_Q_but_no_V_still_plans() -> None:
