@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.features import OneHot, Table, is_one_hot
+from noregret.learners.arrays import Numbers
 from noregret.learners.lsvi.vectors import ContinuousLearner
 from noregret.problems.base import Array
 
@@ -42,7 +43,7 @@ TERMS = 3
 class Encoded(NamedTuple):
     """An episode of L steps, L at most H, with features and with numbers in [0,1]."""
 
-    observations: NDArray[Any]  # (L+1,...)
+    observations: Numbers  # (L+1,...)
     rows: Array  # (L,R,p)
     actions: NDArray[np.int64]  # (L,)
     observed: Array  # (L,1+m) in [0,1]

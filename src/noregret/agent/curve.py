@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from noregret._system.arrays import check_arrays, check_range
 from noregret.agent.episodes import totals
 from noregret.agent.minds.protocol import Mind, PlayedEpisode
 from noregret.errors import InputError
 from noregret.gym import Objectives
+from noregret.learners.arrays import Numbers
 from noregret.metrics import mean_interval
 from noregret.problems.base import Array
 from noregret.results import History
@@ -39,7 +37,7 @@ class Curve:
         self.dual: list[Array] = []
         self.estimates: list[Array] = []  # totals that the plan in use was expected to bring; nan where nobody says
         self.lengths: list[int] = []
-        self.probes: list[NDArray[Any]] = []
+        self.probes: list[Numbers] = []
         self.seen: Array = np.zeros((2, 0))
         self.logged = 0  # episodes of somebody else, of which nothing else is kept here
 
@@ -119,7 +117,7 @@ class Curve:
 
     # --- in a file -------------------------------------------------------------------------------------------------------
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """All of it as arrays by name."""
         shape = (-1, len(self.objectives.limits))
         return {
@@ -130,7 +128,7 @@ class Curve:
             "probes": np.array(self.probes) if self.probes else np.zeros(0), "logged": np.array(self.logged),
         }  # fmt: skip
 
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: dict[str, Numbers]) -> None:
         """Take over what :meth:`arrays` gave.
 
         Raises:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from noregret.agent.episodes import draw, ready, seeds
 from noregret.agent.flight import Flight, Name, called
@@ -25,6 +25,7 @@ from noregret.agent.minds.protocol import Mind, PlayedEpisode
 from noregret.agent.setup import Setup
 from noregret.errors import InputError, shown
 from noregret.gym.spaces import Action, check_mask
+from noregret.learners.arrays import Numbers
 
 
 class Driven:
@@ -37,7 +38,7 @@ class Driven:
         see: gives the observation of a step as the mind sees it.
     """
 
-    def __init__(self, setup: Setup, mind: Mind, flights: Flights, see: Callable[[int, Any], NDArray[Any]]) -> None:
+    def __init__(self, setup: Setup, mind: Mind, flights: Flights, see: Callable[[int, Any], Numbers]) -> None:
         self.setup, self.mind, self.flights, self.see = setup, mind, flights, see
 
     def act(

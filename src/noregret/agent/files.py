@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import noregret
 from noregret._system.arrays import is_plain, load_npz, most_bytes, said, save_npz
@@ -29,6 +28,7 @@ from noregret.gym.environments import world_of
 from noregret.gym.spaces import MOST_ACTIONS, Actions, Observations
 from noregret.gym.world import OVERRUNS, EnvWorld
 from noregret.kernels.gram.dense import Sizes, bytes_needed
+from noregret.learners.arrays import Numbers
 from noregret.learners.lsvi.continuous import FIRST_ROOM
 from noregret.problems.checks import integer, number
 from noregret.store.identity import content_hash, decode, encode
@@ -49,7 +49,7 @@ EVERY = 30.0
 #: Numbers drawn for each coordinate, and states that a plan has at least, where features are found from data.
 DRAWN, LEAST = 260, 64
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Numbers]
 Path = str | os.PathLike[str]
 
 
@@ -152,7 +152,7 @@ def content(agent: Agent) -> Arrays:
         "bound": f.bound if isinstance(f, Transformer) else None, "n_actions": actions.n, "starts": [seen.first, actions.first],
         "parts": actions.parts, "world": [seen.n_states, seen.dimension], "outside": setup.outside, "overrun": setup.overrun,
     }  # fmt: skip
-    arrays = {"meta": np.frombuffer(json.dumps(encode(meta)).encode(), dtype=np.uint8)} | agent.curve.arrays()
+    arrays: Arrays = {"meta": np.frombuffer(json.dumps(encode(meta)).encode(), dtype=np.uint8), **agent.curve.arrays()}
     probes = arrays["probes"]
     arrays["probe_rows"] = f.encode(probes) if f is not None and len(probes) else np.zeros(0)
     if actions.table is not None:
@@ -161,7 +161,7 @@ def content(agent: Agent) -> Arrays:
     return sealed(arrays | {f"state.{name}": value for name, value in agent.learner.arrays().items()})
 
 
-def sealed(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+def sealed(arrays: Mapping[str, Numbers]) -> Arrays:
     """Arrays with a hash of the names and the content of all others."""
     arrays = {name: value for name, value in arrays.items() if name != "seal"}
     return arrays | {"seal": np.frombuffer(bytes.fromhex(content_hash(arrays)), dtype=np.uint8)}
@@ -267,7 +267,7 @@ def _whole(meta: dict[str, Any], name: str, length: int | None, low: int, high: 
     return found
 
 
-def _check_actions(table: NDArray[Any] | None, n: int) -> None:
+def _check_actions(table: Numbers | None, n: int) -> None:
     if table is not None and (table.dtype.kind not in "biuf" or len(table) != n or not np.isfinite(table).all()):
         raise InputError(f"actions has shape {table.shape} and type {table.dtype}; expected {n} actions of finite numbers")
 

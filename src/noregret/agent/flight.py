@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noregret.agent.minds.protocol import PlayedEpisode
 from noregret.errors import InputError, shown
 from noregret.gym.spaces import Mask
+from noregret.learners.arrays import Numbers
 from noregret.problems.base import Array
 
 #: What an episode may be called; None for a system that plays one episode after the other.
@@ -27,7 +27,7 @@ class FlightStep:
     ``note`` is for the caller: plain JSON that is kept with the decision, such as probabilities or the version of a plan.
     """
 
-    observation: NDArray[Any]
+    observation: Numbers
     mask: Mask | None
     action: int  # what was decided
     note: dict[str, Any] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class FlightStep:
         """The action that was done."""
         return self.action if self.taken is None else self.taken
 
-    def asked(self, observation: NDArray[Any], mask: Mask | None) -> bool:
+    def asked(self, observation: Numbers, mask: Mask | None) -> bool:
         """Tell whether this is what was decided at an observation with a mask."""
         same = (mask is None) == (self.mask is None) and (mask is None or np.array_equal(mask, self.mask))  # type: ignore[arg-type]
         return same and np.array_equal(observation, self.observation)
@@ -52,12 +52,10 @@ class Flight:
 
     number: int
     steps: list[FlightStep] = field(default_factory=list)
-    last: NDArray[Any] | None = None  # what was seen after the last action; None while the end is not known
+    last: Numbers | None = None  # what was seen after the last action; None while the end is not known
     terminated: bool = False
 
-    def decide(
-        self, observation: NDArray[Any], mask: Mask | None, action: int, note: dict[str, Any] | None = None
-    ) -> FlightStep:
+    def decide(self, observation: Numbers, mask: Mask | None, action: int, note: dict[str, Any] | None = None) -> FlightStep:
         """Add the next step.
 
         Args:

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noregret._system.checks import integer
 from noregret.agent.flight import Flight, FlightStep, Name, name_of
 from noregret.errors import InputError, shown
+from noregret.learners.arrays import Numbers
 
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, Numbers]
 #: The shape of an observation, and the kinds of type that it may have.
 Like = tuple[tuple[int, ...], str]
 
 
-def pack(flights: Mapping[Name, Flight], following: int, m: int) -> dict[str, NDArray[Any]]:
+def pack(flights: Mapping[Name, Flight], following: int, m: int) -> dict[str, Numbers]:
     """Give all episodes in flight as arrays by name.
 
     Args:

@@ -31,7 +31,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from noregret._system.checks import integer
 from noregret.agent import flight_arrays
@@ -40,6 +40,7 @@ from noregret.agent.minds.protocol import PlayedEpisode
 from noregret.errors import ConflictError, InputError, shown
 from noregret.gym.objectives import MOST
 from noregret.gym.spaces import Mask
+from noregret.learners.arrays import Numbers
 from noregret.problems.base import Array
 
 
@@ -87,7 +88,7 @@ class Flights:
         flight = self.find(episode)
         return self.next if flight is None else flight.number
 
-    def ask(self, episode: Name, step: int | None, observation: NDArray[Any], mask: Mask | None) -> FlightStep | None:
+    def ask(self, episode: Name, step: int | None, observation: Numbers, mask: Mask | None) -> FlightStep | None:
         """Find what was decided before at the same question; None where the next step of the episode is to be decided now.
 
         Args:
@@ -119,7 +120,7 @@ class Flights:
         return None
 
     def decide(
-        self, episode: Name, observation: NDArray[Any], mask: Mask | None, action: int, note: dict[str, Any] | None = None
+        self, episode: Name, observation: Numbers, mask: Mask | None, action: int, note: dict[str, Any] | None = None
     ) -> FlightStep:
         """Note the decision at the next step of an episode, which begins if no episode of this name is in flight.
 
@@ -145,7 +146,7 @@ class Flights:
         *,
         step: int | None = None,
         taken: int | None = None,
-        end: tuple[NDArray[Any], bool] | None = None,
+        end: tuple[Numbers, bool] | None = None,
     ) -> None:
         """Note what one step brought, or several in a row.
 
@@ -199,7 +200,7 @@ class Flights:
         if end is not None:
             flight.last, flight.terminated = end[0], bool(end[1])
 
-    def end(self, episode: Name, last: NDArray[Any], terminated: bool) -> None:
+    def end(self, episode: Name, last: Numbers, terminated: bool) -> None:
         """Note that an episode is over after the steps that were decided; reports may still come.
 
         Args:
@@ -214,7 +215,7 @@ class Flights:
         self._check_end(episode, len(flight.steps), last, terminated)
         flight.last, flight.terminated = last, bool(terminated)
 
-    def _check_end(self, episode: Name, length: int, last: NDArray[Any], terminated: bool) -> None:
+    def _check_end(self, episode: Name, length: int, last: Numbers, terminated: bool) -> None:
         flight = self[episode]
         if length != len(flight.steps):
             raise InputError(f"{called(episode)} ends after {length} steps, and {len(flight.steps)} were decided")
@@ -247,11 +248,11 @@ class Flights:
         del self._flights[name_of(episode)]
         return flight
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """All of it as plain arrays by name, for a file or a snapshot; see :mod:`noregret.agent.flight_arrays`."""
         return flight_arrays.pack(self._flights, self.next, self.m)
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]], like: tuple[tuple[int, ...], str] | None = None) -> None:
+    def restore(self, arrays: Mapping[str, Numbers], like: tuple[tuple[int, ...], str] | None = None) -> None:
         """Take over what :meth:`arrays` gave; nothing is kept if it cannot be from such a place.
 
         Args:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noregret import DEFAULT_LEARNER
 from noregret.agent.minds.protocol import Mind
@@ -20,6 +19,7 @@ from noregret.features import FeatureMap
 from noregret.gym import EnvWorld, LinearEnv, Objectives, TabularEnv
 from noregret.gym.environments import features_for
 from noregret.gym.spaces import Actions, Observations, is_discrete, plain, spaces_of
+from noregret.learners.arrays import Numbers
 from noregret.problems.worlds import WorldSpec
 from noregret.store.identity import decode, encode
 
@@ -83,7 +83,7 @@ class Setup:
     observations: Observations
     features: FeatureMap | None
 
-    def see(self, step: int, observation: object) -> NDArray[Any]:
+    def see(self, step: int, observation: object) -> Numbers:
         """Give an observation as the learner sees it; features that were given take it as it is."""
         return self.observations(step, observation) if self.features is None else plain(observation, self.observations.first)
 

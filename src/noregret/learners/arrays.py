@@ -12,6 +12,7 @@ from noregret._system.arrays import LARGEST, check_range
 from noregret.errors import InputError
 from noregret.problems.base import Array
 
+#: Numbers of any type.
 Numbers = NDArray[Any]
 
 

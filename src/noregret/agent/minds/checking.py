@@ -6,13 +6,12 @@ Compiled code trusts sizes and indices, so nothing may reach it that was not ask
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noregret._system.arrays import LARGEST, check_range
 from noregret.errors import InputError
+from noregret.learners.arrays import Numbers
 
 #: Counts of anything stay below this.
 MANY = 2.0**53
@@ -28,7 +27,7 @@ class Checked:
             has such an axis, and all others must agree.
     """
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], **sizes: int) -> None:
+    def __init__(self, arrays: Mapping[str, Numbers], **sizes: int) -> None:
         self._arrays, self.sizes = arrays, sizes
         self._asked: set[str] = set()
 
@@ -37,7 +36,7 @@ class Checked:
 
     def take(
         self, name: str, axes: str, kind: str = "float", low: float = -LARGEST, high: float = LARGEST, odd: str = ""
-    ) -> NDArray[Any]:
+    ) -> Numbers:
         """Give an array.
 
         Args:

@@ -7,11 +7,12 @@ environment's own units. An episode may come late, and several may have been pla
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noregret.learners.arrays import Numbers
 from noregret.problems.base import Array
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class PlayedEpisode(NamedTuple):
     """An episode of L steps as a mind learns from it; L is at most H."""
 
-    observations: NDArray[Any]  # (L+1,D) floats, or (L+1,) integers
+    observations: Numbers  # (L+1,D) floats, or (L+1,) integers
     actions: NDArray[np.int64]  # (L,)
     rewards: Array  # (L,)
     values: Array  # (L,m) utilities or costs
@@ -32,7 +33,7 @@ class PlayedEpisode(NamedTuple):
 class Policy(Protocol):
     """What a plan does; it never changes."""
 
-    def chances(self, step: int, observation: NDArray[Any], mask: NDArray[np.bool_] | None = None) -> Array:
+    def chances(self, step: int, observation: Numbers, mask: NDArray[np.bool_] | None = None) -> Array:
         """The probabilities (A,) of the actions, as :meth:`Mind.chances` gave them when the plan was in use.
 
         Args:
@@ -63,7 +64,7 @@ class Mind(Protocol):
     def ready(self) -> None:
         """Make a new plan if the one in use is out of date; called before an episode begins. This is what takes time."""
 
-    def chances(self, step: int, observation: NDArray[Any], mask: NDArray[np.bool_] | None = None) -> Array:
+    def chances(self, step: int, observation: Numbers, mask: NDArray[np.bool_] | None = None) -> Array:
         """The probabilities (A,) of the actions at an observation, by the plan in use; 0 where the mask is False.
 
         Args:
@@ -84,10 +85,10 @@ class Mind(Protocol):
     def limit(self, limits: Array, forget: bool) -> None:
         """Hold totals to other limits (m,) from now on; ``forget`` what earlier episodes cost too much."""
 
-    def plan(self) -> dict[str, NDArray[Any]]:
+    def plan(self) -> dict[str, Numbers]:
         """The plan in use, as plain arrays by name: what :meth:`policy` needs, and nothing that is learned from."""
 
-    def policy(self, plan: dict[str, NDArray[Any]]) -> Policy:
+    def policy(self, plan: dict[str, Numbers]) -> Policy:
         """The policy of a plan, in whatever process; this mind need not have made it."""
 
     @property
@@ -115,11 +116,11 @@ class Mind(Protocol):
     def adequacy(self, fresh: Sequence[PlayedEpisode]) -> Adequacy:
         """Judge by fresh episodes whether given features are good enough; refused where features were not given."""
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """All that it learned, as plain arrays by name, for a file."""
 
-    def grown(self, defaults: Sequence[float], more: int) -> dict[str, NDArray[Any]]:
+    def grown(self, defaults: Sequence[float], more: int) -> dict[str, Numbers]:
         """What :meth:`arrays` gives, for a mind whose observations have new numbers at their end, and more actions."""
 
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: dict[str, Numbers]) -> None:
         """Take over what :meth:`arrays` gave. All of it is checked before any of it is used: the arrays may be forged."""

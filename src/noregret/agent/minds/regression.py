@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noregret import DEFAULT_LEARNER, learners
 from noregret._system.arrays import check_range
@@ -22,6 +21,7 @@ from noregret.errors import InputError, shown
 from noregret.features import FeatureMap
 from noregret.gym import Objectives
 from noregret.gym.spaces import Mask
+from noregret.learners.arrays import Numbers
 from noregret.learners.lsvi.vectors import ContinuousLearner, ContinuousPlan
 from noregret.problems.base import Array
 from noregret.problems.continuous import ContinuousSpec
@@ -74,7 +74,7 @@ class RegressionMind:
         """Make a new plan if the one in use is out of date."""
         self.algorithm.current()
 
-    def chances(self, step: int, observation: NDArray[Any], mask: Mask | None = None) -> Array:
+    def chances(self, step: int, observation: Numbers, mask: Mask | None = None) -> Array:
         """The probabilities (A,) of the actions. A mask takes away what cannot be done; the plan does not know of it.
 
         Args:
@@ -84,12 +84,12 @@ class RegressionMind:
         """
         return _masked(np.asarray(self.algorithm.current().chances(step, self._encoded(step, observation)[None])[0]), mask)
 
-    def plan(self) -> dict[str, NDArray[Any]]:
+    def plan(self) -> dict[str, Numbers]:
         """The plan in use, as plain arrays."""
         made = self.algorithm.current()
         return {name: np.array(getattr(made, name)) for name in _PLAN}
 
-    def policy(self, plan: dict[str, NDArray[Any]]) -> Policy:
+    def policy(self, plan: dict[str, Numbers]) -> Policy:
         """What a plan does; an empty one is that of now.
 
         Raises:
@@ -114,7 +114,7 @@ class RegressionMind:
             f"limit is {limits.tolist()}; expected the one it was made with, or a mind that finds its own features"
         )
 
-    def _encoded(self, step: int, observation: NDArray[Any]) -> Array:
+    def _encoded(self, step: int, observation: Numbers) -> Array:
         key = observation.tobytes()
         if (rows := self._rows.get(key)) is None:
             rows = self.algorithm.encode(step, observation)
@@ -218,11 +218,11 @@ class RegressionMind:
         """Bytes that it will need at most, as long as its constants stand."""
         return self.algorithm.memory_bound()
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """All that it learned, and how many episodes it learned from."""
         return self.algorithm.state() | {"learned": np.array(self.learned)}
 
-    def grown(self, defaults: Sequence[float], more: int) -> dict[str, NDArray[Any]]:
+    def grown(self, defaults: Sequence[float], more: int) -> dict[str, Numbers]:
         """Refused: features are of the observations and actions that there were.
 
         Raises:
@@ -230,7 +230,7 @@ class RegressionMind:
         """
         raise InputError(f"{self.name} learns on features that were given; expected the same observations and actions")
 
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: dict[str, Numbers]) -> None:
         """Take over what :meth:`arrays` gave; the algorithm checks its own arrays.
 
         Raises:
@@ -254,7 +254,7 @@ class _Fixed(NamedTuple):
     learner: ContinuousLearner
     made: ContinuousPlan
 
-    def chances(self, step: int, observation: NDArray[Any], mask: Mask | None = None) -> Array:
+    def chances(self, step: int, observation: Numbers, mask: Mask | None = None) -> Array:
         """The probabilities (A,) of the actions.
 
         Args:
