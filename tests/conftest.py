@@ -21,9 +21,9 @@ settings.load_profile("noregret")
 #: contract compiles every learner, one after the other; what else is begun meanwhile compiles other things, or finds those.
 FIRST = (
     "contract/test_contract.py", "kernels/test_jit.py", "learners/test_continuous.py", "test_examples.py", "site/test_site.py",
-    "runs/test_commands_killed.py", "runs/test_survives.py", "testing/test_guests.py", "cli/test_learn.py", "runs/test_clusters.py",
-    "fuzz/test_fuzz.py",
-    "golden/test_golden.py", "live/test_postgres.py", "live/test_crash.py", "report/test_leaderboard.py", "site/test_reference.py",
+    "runs/test_commands_killed.py", "runs/test_survives.py", "testing/test_guests.py", "cli/test_learn.py",
+    "runs/test_clusters.py", "fuzz/test_fuzz.py", "golden/test_golden.py", "live/test_postgres.py", "live/test_crash.py",
+    "report/test_leaderboard.py", "site/test_reference.py",
     "sweeps/test_sweeps.py", "learners/test_practical.py", "learners/test_least_squares_learners.py", "runs/test_faults.py",
     "testing/test_pages.py", "results/test_played.py", "learners/test_continuous_numbers.py", "experiments/test_compare.py",
     "store/test_checkpoints.py", "agent/test_agent.py", "report/test_report_page.py", "agent/test_agent_auto.py",
