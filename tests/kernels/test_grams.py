@@ -276,3 +276,24 @@ def test_an_action_given_up_is_tried_again_and_the_usual_one_has_no_bonus_for_no
     grown = np.array(seen[20:])
     assert (np.diff(grown[:, 0]) > 0).all()
     assert grown[-1, 1] < 0.01 < 1.0 < grown[-1, 0]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_pair_that_was_tried_a_few_times_says_nothing_of_how_many_vary(shared: bool) -> None:
+    """R counts by the share of pairs that vary, among these and those that paid the same ten times."""
+    r, rng = rule(noise_bonus=0.3), np.random.default_rng(6)
+    one, data = Numbered("one-hot", None, r, shared), []
+    means, coins = rng.random((S, A, 1 + M)), rng.random((S, A, 1 + M)) < 0.4
+    for k in range(120):
+        x, a = np.minimum(rng.integers(S, size=H + 1), rng.integers(S, size=H + 1)), rng.integers(A, size=H)
+        o = np.where(coins[x[:H], a], rng.random((H, 1 + M)) < 0.3, means[x[:H], a]) * 1.0
+        one.learn(x, a, o)
+        data.append((x, a, o))
+        if k in (3, 10, 40, 119):
+            steps = [[(x[t], a[t], o[t]) for x, a, o in data for t in range(H) if shared or t == g] for g in range(H)]
+            for g in range(1 if shared else H):
+                want = of_pairs(one_hot(S, A), LAM, steps if not shared else steps[:1], g)
+                seen = one.gram.visits[g].sum(axis=1) > 0
+                np.testing.assert_allclose(one.gram.noise.doubt[g][seen], want[seen], atol=1e-9)
+    known, varied = one.gram.noise.known
+    assert (0 < varied).all() and (varied < known).all()

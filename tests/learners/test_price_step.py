@@ -79,8 +79,8 @@ def test_restarts_forget_what_was_measured() -> None:
         assert not begun or (gain == 1.0).all()
 
 
-def test_one_constraint_and_nothing_that_varies_is_the_printed_step() -> None:
-    given = {"episodes": 300, "trials": 1, "progress": False}
+def test_one_constraint_and_nothing_that_varies_is_the_printed_step_but_for_tightening() -> None:
+    given = {"episodes": 300, "trials": 1, "progress": False, "zeta": 0.0}
     steps = ("printed", "balanced")
     for problem, same in (("random:seed=4", True), ("random:seed=4,noise=bernoulli", False), ("random:seed=4,m=2", False)):
         runs = [nr.run(problem, **given, price_step=step) for step in steps]
@@ -107,6 +107,17 @@ def test_prices_come_down_faster_than_they_go_up(step: str, down: float) -> None
         dual_step(state.dual, state.rule, V, 0, np.zeros((3, 2)), 1.0)
         moves.append(state.dual.Y[0] - 3.0)
     assert moves == pytest.approx([down, 0.05])
+
+
+@pytest.mark.parametrize(("step", "Y", "want"), [("balanced", 0.25, 0.3), ("balanced", 3.0, 0.0), ("printed", 3.0, 0.4)])
+def test_a_price_of_one_or_more_ends_the_tightening(step: str, Y: float, want: float) -> None:
+    problem = nr.problems.load("random:seed=1,S=4,A=3,H=3")
+    given = {"eta": 0.1, "zeta": 0.4, "schedule": "fixed", "alpha": 10.0, "price_step": step}
+    state = make("primal-dual-lsvi", problem.spec, episodes=10, **given)._state
+    state.dual.Y[0] = Y
+    V = np.full_like(state.tables.V, problem.b[0])
+    dual_step(state.dual, state.rule, V, 0, np.zeros((3, 2)), 1.0)
+    assert state.dual.Y[0] - Y == pytest.approx(0.1 * want)
 
 
 @pytest.mark.parametrize(("estimate", "most"), [("plain", 0.1), ("corrected", 0.12), ("observed", 0.2)])

@@ -12,7 +12,7 @@ from tests.reference.practical import ReferencePractical
 
 
 class ReferenceBalanced(ReferencePractical):
-    """The practical form with prices that come down faster, and a soft-max as sharp as pays."""
+    """The practical form with prices that come down faster, a tightening that falls with them, and a soft-max as sharp as pays."""
 
     def __init__(self, phi: ArrayLike, H: int, b: ArrayLike, *, price_step: str, **others: Any) -> None:
         assert price_step == "balanced"
@@ -40,6 +40,9 @@ class ReferenceBalanced(ReferencePractical):
             if self.begun is None and self.noise_bonus and len(seen) > 1:
                 self.begun = len(self.episodes)
         super().observe(states, actions, rewards, utilities)
+
+    def threshold(self, i: int) -> float:
+        return float(self.b[i] + self.zeta * max(1 - self.Y[i], 0))
 
     def moved(self, steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         k, Y = len(self.episodes), self.Y.copy()

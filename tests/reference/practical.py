@@ -113,7 +113,7 @@ class ReferencePractical(ReferenceAlgorithm1):
 
     def joined(self, width: float, j: int, doubt: np.ndarray) -> float:
         """√(B² + (c_j D_j)²), with the sign of B; the plain estimate of the dual has none."""
-        c = self.noise_bonus * (self.utility_bonus if j else 1.0)
+        c = self.noise_bonus
         if j > self.m:
             c *= self.pessimism if self.dual_estimate == "pessimistic" else 0.0
         return float(np.copysign(np.hypot(width, c * doubt[j if j <= self.m else j - self.m]), width))
@@ -138,10 +138,10 @@ class ReferencePractical(ReferenceAlgorithm1):
         eta = float(self.eta) / (np.sqrt(len(self.episodes) + 1) if self.schedule == "anytime" else 1.0)
         steps = np.zeros(self.m)
         for i in range(self.m):
-            lack = self.b[i] + float(self.zeta) - self.dual_values[i, 0, x[0]]
+            lack = self.threshold(i) - self.dual_values[i, 0, x[0]]
             step, unit, least = max(min(lack, self.room[i]), -self.room[i]), min(self.room[i], 1.0), 1e-4
             if self.dual_estimate in ("observed", "corrected"):
-                self.missed[i].append((lack, self.b[i] + float(self.zeta) - float(np.sum(utilities, axis=-1).reshape(-1)[i])))
+                self.missed[i].append((lack, self.threshold(i) - float(np.sum(utilities, axis=-1).reshape(-1)[i])))
                 estimated, observed = np.array(self.missed[i]).T
                 t = np.arange(1, len(observed) + 1)
                 weights = t * (t + 1) * (t + 2)
@@ -155,6 +155,10 @@ class ReferencePractical(ReferenceAlgorithm1):
         self.Y = self.moved(steps, self.gain * eta)
         self.episodes.append(Episode(x, np.array(actions), np.array(rewards), np.array(utilities)))
         self.last = None
+
+    def threshold(self, i: int) -> float:
+        """What the utility i of an episode should be."""
+        return float(self.b[i] + self.zeta)
 
     def moved(self, steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """The prices after steps of these lengths."""
