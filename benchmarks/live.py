@@ -269,6 +269,8 @@ def memory(folder: Path, episodes: int = 20_000) -> None:
                 d = live.decide((k * 7 + h) % 6, k, h)
                 live.report(d.id, 0.1 * d.action, {"spent": float(d.action > 1)})
             live.end(k, observation=0)
+            if k + 1 == 1000:
+                live.plan()  # the first plan loads compiled code
             if k + 1 in (1000, 2000, 5000, 10_000, 15_000, episodes):
                 live.log.flush()
                 found[k + 1] = round(resident(), 1)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,16 @@ from noregret.live.client import Client
 HORIZON, LIMIT = 12, 2.0
 
 
-def start(place: Path, port: int = 0) -> tuple[subprocess.Popen[str], int]:
+def start(place: Path, port: int = 0) -> tuple[subprocess.Popen[bytes], int]:
     """Start ``noregret serve``; returns it and its port."""
     line = [sys.executable, "-m", "noregret", "serve", str(place), "--port", str(port), "--observations", "load,errors,hour"]
     line += ["--actions", "quarter,half,most,all", "--horizon", str(HORIZON), "--limit", f"slo={LIMIT}", "--fallback", "half"]
-    server = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
-    said = next(line for line in server.stderr if "/watch" in line)
+    log = place.with_suffix(".log")  # a pipe that nobody empties would stop the server when it is full
+    with log.open("w") as told:
+        server = subprocess.Popen(line, stderr=told)
+    while "/watch" not in (said := log.read_text()):
+        assert server.poll() is None, said
+        time.sleep(0.1)
     return server, int(said.split("/watch")[0].rpartition(":")[2])
 
 
@@ -43,7 +47,7 @@ def main(episodes: int = 60) -> dict[str, Any]:
                 d = client.decide({"load": load, "errors": errors, "hour": h / HORIZON}, f"day-{k}", h)
                 if (k, h) == (episodes // 2, HORIZON // 2):  # the decision was answered; its report finds a new server
                     server.send_signal(signal.SIGKILL)
-                    server.communicate()
+                    server.wait()
                     server, port = start(Path(folder) / "gateway.db", port)
                 served = shares[d.action] * load
                 violated = float(world.random() < 1.0 / (1.0 + np.exp(-14.0 * (served - 0.75))))
@@ -55,7 +59,7 @@ def main(episodes: int = 60) -> dict[str, Any]:
                 client.plan()  # so that few episodes are enough to learn; a gateway would not wait
         found = client.status()
         server.terminate()
-        server.communicate()
+        server.wait()
     slo = found["limits"][0]
     print(f"{found['episodes']['complete']} episodes, {found['episodes']['open']} open, {found['plan']['version']} plans")
     print(f"violations an episode: {slo['total'][1]:.2f}, at most {slo['limit']:g}; reward {found['reward'][1]:.2f}")
