@@ -93,7 +93,8 @@ class Desk:
                 with self.log.turn(name) as turn:
                     known = self._decide(turn, name, h, plan, what, given)
                 self._count("decisions" if turn.added else "repeated")
-                return self._decision(name, h, known)._replace(recorded=self.log.trouble is None), turn.ticket
+                decision = self._decision(name, h, known)
+                return decision if self.log.trouble is None else decision._replace(recorded=False), turn.ticket
             except StorageError:
                 if not self.log.full:
                     raise

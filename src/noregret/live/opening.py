@@ -49,6 +49,7 @@ def settle(engine: sa.Engine, url: str, given: Mapping[str, Any], defaults: Mapp
     if found is None:
         made = new(url, given)
         with engine.begin() as tx:
+            schema.alone(tx)
             if tx.execute(sa.select(schema.meta.c.value).where(schema.meta.c.name == "spec")).scalar() is None:
                 facts = {"spec": made.text(), "library": noregret.__version__, "made": str(time.time())}
                 tx.execute(schema.meta.insert(), [{"name": name, "value": value} for name, value in facts.items()])

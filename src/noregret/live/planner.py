@@ -80,7 +80,7 @@ def lead(engine: sa.Engine, url: str) -> Iterator[sa.Connection]:
             try:
                 with connection.begin():
                     connection.execute(sa.text("SELECT pg_advisory_unlock(:key)"), {"key": LEAD})
-            except StorageError:
+            except (StorageError, sa.exc.SQLAlchemyError):
                 connection.invalidate()  # the lock is gone with the connection
 
 

@@ -144,7 +144,7 @@ def connect(url: str, sync: str = "FULL") -> sa.Engine:
         sync: SQLite's ``synchronous``: FULL waits for the disk at every commit.
     """
     if not is_sqlite(url):
-        options = {"connect_timeout": ANSWER, "options": _KEEPALIVE}
+        options = {"connect_timeout": ANSWER, "tcp_user_timeout": 1000 * ANSWER, "options": _KEEPALIVE}
         engine = sa.create_engine(
             url, pool_size=16, max_overflow=32, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=options
         )
@@ -191,6 +191,12 @@ def reading(source: sa.Engine | sa.Connection) -> Iterator[sa.Connection]:
         source.execution_options(reads=False)
 
 
+def alone(connection: sa.Connection) -> None:
+    """Let nobody else open the database for the first time, or change its tables, until this transaction is over."""
+    if connection.dialect.name == "postgresql":  # SQLite has one writer
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7120230)"))
+
+
 def upgrade(engine: sa.Engine, place: str) -> None:
     """Make the tables, or bring those of an older version up to date.
 
@@ -198,8 +204,7 @@ def upgrade(engine: sa.Engine, place: str) -> None:
         FileError: the database was written by a newer version, or holds something else.
     """
     with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(7120230)"))
+        alone(connection)
         there = set(sa.inspect(connection).get_table_names())
         if "meta" not in there:
             if there & set(metadata.tables):

@@ -57,7 +57,7 @@ class SharedLog:
         # Who holds an episode may have to read a plan. It would wait for ever if all connections were held by such ones.
         self.engine, self.reader = schema.connect(url), schema.connect(url)
         self.trouble: str | None = None
-        self._failed = 0.0
+        self._failed, self._trying = 0.0, False
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._lock = threading.Lock()
         schema.upgrade(self.engine, self.place)
@@ -69,6 +69,7 @@ class SharedLog:
     @contextmanager
     def turn(self, episode: str) -> Iterator[Turn]:
         """Hold an episode; what is added is committed together, or not at all if the block raises."""
+        self._trying = self.trouble is not None
         try:
             with self.engine.begin() as tx:
                 status = self._hold(tx, episode)
@@ -89,6 +90,8 @@ class SharedLog:
         except (StorageError, sa.exc.TimeoutError) as error:
             why = "no connection was free" if isinstance(error, sa.exc.TimeoutError) else str(error)
             raise self._complain(why.removeprefix(f"{self.place}: ")) from None
+        finally:
+            self._trying = False
 
     def _complain(self, why: str) -> StorageError:
         if self.trouble is None:
@@ -98,8 +101,8 @@ class SharedLog:
 
     @property
     def full(self) -> bool:
-        """Whether the database could not be reached a moment ago: then decisions are not kept, and nobody waits for it."""
-        return self.trouble is not None and time.monotonic() - self._failed < AGAIN
+        """Whether the database could not be reached a moment ago, or somebody tries now: decisions are not kept meanwhile."""
+        return self.trouble is not None and (self._trying or time.monotonic() - self._failed < AGAIN)
 
     def glimpse(self, episode: str) -> Flight | None:
         """An episode in flight as this process saw it last; None where it did not."""
