@@ -30,7 +30,12 @@ EXPRESSION = (
 
 @app.command()
 def learn(
-    env: Annotated[str, typer.Argument(metavar="ENV", help="The id of a Gymnasium environment, such as MountainCar-v0.")],
+    env: Annotated[
+        str,
+        typer.Argument(
+            metavar="ENV", help="The id of a Gymnasium environment, such as MountainCar-v0. module:Id imports the module first."
+        ),
+    ],
     limit: Annotated[
         list[float] | None,
         typer.Option("--limit", metavar="NUMBER", help="Largest total cost of an episode; one for each --cost."),

@@ -17,7 +17,12 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option("--title", help="The page's title.")] = None,
     figures: Annotated[
-        Path | None, typer.Option("--figures", metavar="FOLDER", help="Also write a figure for each problem: PNG, SVG, PDF.")
+        Path | None,
+        typer.Option(
+            "--figures",
+            metavar="FOLDER",
+            help="Also write a figure for each problem: PNG, SVG, PDF, and a PDF each for one and two columns of a paper.",
+        ),
     ] = None,
     latex: Annotated[
         Path | None, typer.Option("--latex", metavar="FILE", help="Also write the summary as a LaTeX table.")

@@ -83,7 +83,7 @@ def damped(gain: float, before: float, lack: float, least: float) -> float:
 
 @jit
 def within(lack: float, room: float) -> float:
-    """A lack as far as ``room`` goes, either way, in units of the room where that is below 1: a dual without wind-up."""
+    """A lack cut to [−room, room], and divided by the room if that is below 1. So the dual does not wind up."""
     return max(min(lack, room), -room) / min(room, 1.0)
 
 
