@@ -14,6 +14,7 @@ import pytest
 from noregret.errors import FileError, InputError
 from noregret.report.leaderboard import Leaderboard, LearnerRow, page, pictures
 from noregret.report.leaderboard.analysis import SHADES, TAUS, ratio_text, shade
+from noregret.report.leaderboard.board import SAMPLES, Cell
 from noregret.results import Outcome
 from tests import browser
 from tests.made_up import a_result
@@ -279,3 +280,12 @@ def test_the_page_is_readable_on_a_phone(folder: Path) -> None:
             ".map(e => parseFloat(getComputedStyle(e).fontSize)).filter(s => s < 11).length"
         )
         assert small == 0 and window.complaints == []
+
+
+def test_an_interval_of_what_cannot_be_negative_ends_at_0() -> None:
+    """Few trials that differ much have a wide interval, whose lower end was below 0 in the CSV."""
+    few = [0.0, 0.0, 9.0]
+    cell = Cell("queue", "uniform", "", samples=dict.fromkeys(SAMPLES, few))
+    for which in ("score", *SAMPLES):
+        found = cell.last(which)
+        assert (found.low == 0.0) == (which != "regret") and found.low <= found.mean <= found.high

@@ -54,7 +54,7 @@ ROUNDING = 1e-9
 
 def late_loss(result: RunResult) -> Interval:
     """Hard regret plus hard violation of an average episode among the last tenth."""
-    return metrics.mean_interval(metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE))
+    return metrics.mean_interval(metrics.late(result.episodes, result.hard_regret + result.hard_violation, LATE)).above(0.0)
 
 
 def hard_slope(result: RunResult) -> Slope | None:

@@ -75,8 +75,8 @@ class Cell:
         return np.asarray(parts[0] + parts[1])
 
     def last(self, which: str) -> Interval:
-        """The mean over the runs at the last episode, with its 95% interval."""
-        return metrics.mean_interval(self.score if which == "score" else self.samples[which])
+        """The mean over the runs at the last episode, with its 95% interval; that of what cannot be negative ends at 0."""
+        return drawing.cut(metrics.mean_interval(self.score if which == "score" else self.samples[which]), which)
 
 
 @dataclass(frozen=True)
