@@ -150,8 +150,8 @@ def measures(constants: dict[str, Any]) -> dict[str, Callable[[], Callable[[], f
     makers = [
         lambda: _episodes("job-scheduling", 20_000, **constants),
         lambda: _episodes("linear:seed=0", 4000, **TABLE),
-        lambda: _episodes("random:S=3,A=2,H=2", 20_000, "opt-dual"),
-        lambda: _episodes("job-scheduling", 50_000, "triple-q"),
+        lambda: _episodes("random:S=3,A=2,H=2", 20_000, "opt-dual", preset="theory", slater_gap=0.5),
+        lambda: _episodes("job-scheduling", 50_000, "triple-q", preset="theory"),  # searches change the others
         lambda: _dense("plan"),
         lambda: _dense("observe"),
         lambda: _optimum(1),
