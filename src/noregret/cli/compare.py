@@ -54,9 +54,10 @@ def compare(
     grid = experiment.Grid(names, entries, episodes, trials, seed, preset, arg.gap(slater_gap))
     told: list[Outcome] = []
 
-    def tell(one: Outcome) -> None:
-        told.append(one)
-        say(f"[{len(told)}/{len(grid.cells)}] {one.label} on {one.problem}" + (f": {one.reason}" if one.reason else ""))
+    def tell(outcome: Outcome) -> None:
+        told.append(outcome)
+        reason = f": {outcome.reason}" if outcome.reason else ""
+        say(f"[{len(told)}/{len(grid.cells)}] {outcome.label} on {outcome.problem}{reason}")
 
     done = experiment.run_grid(grid, arg.how(out, fresh, backend, address, workers), tell)
     _conclude(done, out)
@@ -66,7 +67,7 @@ def _conclude(done: Comparison, out: Path) -> None:
     """Write and print what ran; say what was stopped."""
     from noregret.experiments.compare import page, settings
 
-    ran, stopped = any(one.result for one in done), sum(one.reason == settings.STOPPED for one in done)
+    ran, stopped = any(outcome.result for outcome in done), sum(outcome.reason == settings.STOPPED for outcome in done)
     if not ran and not stopped:
         raise InputError(f"no learner ran: {done[0].label} on {done[0].problem}: {done[0].reason}")
     if ran:

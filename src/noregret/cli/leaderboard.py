@@ -71,10 +71,10 @@ def leaderboard(
     contest = Contest(None if problems is None else listed(problems), entries, episodes, trials, seed, preset, most)
     told: list[Outcome] = []
 
-    def tell(one: Outcome) -> None:
-        told.append(one)
+    def tell(outcome: Outcome) -> None:
+        told.append(outcome)
         cells = len(contest.grid.cells)
-        say(f"[{len(told)}/{cells}] {one.label} on {one.problem}" + (f": {one.reason}" if one.reason else ""))
+        say(f"[{len(told)}/{cells}] {outcome.label} on {outcome.problem}" + (f": {outcome.reason}" if outcome.reason else ""))
 
     played = contest.play(arg.how(out, fresh, backend, address, workers), tell, say)
     left = sum(one.reason == STOPPED for one in played)

@@ -76,8 +76,8 @@ def abilities(name: str) -> list[str]:
 
 def fitting(ability: str) -> str:
     """Some learners with an ability that need nothing that a problem does not have, for a refusal; the surest sources first."""
-    found = ((name, abilities(name)) for name in sorted(names(), key=lambda name: get(name).source != "paper"))
-    fit = [name for name, able in found if ability in able and not any(each.startswith("needs") for each in able)]
+    candidates = ((name, abilities(name)) for name in sorted(names(), key=lambda name: get(name).source != "paper"))
+    fit = [name for name, able in candidates if ability in able and not any(each.startswith("needs") for each in able)]
     return f"{', '.join(fit[:3])} ('noregret list learners' shows all)"
 
 

@@ -43,10 +43,10 @@ class ConstantRow:
         column: str | None = preset
         while column is not None and column not in self.columns:
             column = like.get(column)
-        found = self.columns.get(column or EVERY)
-        if found is None:
+        standing = self.columns.get(column or EVERY)
+        if standing is None:
             raise KeyError(f"{self.name} has no entry for preset {preset!r}")
-        return found
+        return standing
 
     def formula(self, value: object) -> str | None:
         """The formula, where the value is one."""

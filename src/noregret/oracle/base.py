@@ -116,10 +116,10 @@ class Oracle(Pricing, Generic[S]):
     def look(self, pool: Pool, zeta: Array) -> None:
         """Warn of what is odd in a feasible problem."""
 
-    def starts(self, given: object) -> Starts | None:
+    def starts(self, asked: object) -> Starts | None:
         """Turn the user's ``starts`` into first states of episodes; None means the problem's own start."""
-        if given is not None:
-            raise InputError(f"starts is {given!r}; {self.problem.name} draws its own start: expected None")
+        if asked is not None:
+            raise InputError(f"starts is {asked!r}; {self.problem.name} draws its own start: expected None")
         return None
 
     def solve(self, tighten: float | ArrayLike = 0.0) -> S:

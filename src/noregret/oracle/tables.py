@@ -85,9 +85,9 @@ class TableOracle(Oracle[TableOptimum]):
         """Compute the exact V_r and V_g (m,) of any policy (H,S,A)."""
         return _values(self.problem, occupancy(self.problem, np.asarray(policy)))
 
-    def starts(self, given: object) -> Starts | None:
+    def starts(self, asked: object) -> Starts | None:
         """Turn the user's starts (None, "drawn", a state, or a sequence of states) into first states of episodes."""
-        return resolve(self, given)
+        return resolve(self, asked)
 
     def per_start(self, tighten: float | ArrayLike = 0.0) -> PerStart:
         """Find the optimum from each state that mu gives weight to; see :func:`per_start`."""

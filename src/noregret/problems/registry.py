@@ -75,9 +75,9 @@ def register(name: str, factory: Factory | None = None) -> Factory | Callable[[F
             bound = signature.bind(*args, **kwargs).arguments.items()
             said = [f"{k}={_show(v)}" for k, v in bound if v != signature.parameters[k].default]
             if noise:
-                own = {"noise": problem.noise, "noise_scale": problem.noise_scale, "noise_share": None}
+                usual = {"noise": problem.noise, "noise_scale": problem.noise_scale, "noise_share": None}
                 problem = _noisy(problem, **noise)
-                said += [f"{k}={_show(v)}" for k, v in noise.items() if v != own[k]]
+                said += [f"{k}={_show(v)}" for k, v in noise.items() if v != usual[k]]
             changed = ",".join(said)
             problem.name = f"{name}:{changed}" if changed else name
             return problem

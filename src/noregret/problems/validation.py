@@ -202,18 +202,18 @@ def check_features(features: ArrayLike, S: int, A: int) -> Array:
     return phi
 
 
-def constraint_names(given: Sequence[str], m: int, word: str = "utility") -> tuple[str, ...]:
+def constraint_names(words: Sequence[str], m: int, word: str = "utility") -> tuple[str, ...]:
     """Check the names of m constraints, or make some up where none are given.
 
     Args:
-        given: one name for each constraint, or nothing.
+        words: one name for each constraint, or nothing.
         m: the number of constraints.
         word: what a constraint is about.
 
     >>> constraint_names((), 2, "cost")
     ('cost 0', 'cost 1')
     """
-    names = tuple(given) or ((word,) if m == 1 else tuple(f"{word} {i}" for i in range(m)))
+    names = tuple(words) or ((word,) if m == 1 else tuple(f"{word} {i}" for i in range(m)))
     if len(names) != m:
         raise InputError(f"constraint_names has {len(names)} entries; expected {m}, one for each {word}")
     return names

@@ -61,7 +61,7 @@ def write_figures(made: Comparison, folder: str | os.PathLike[str]) -> list[Path
     """
     out, styles, written = make_folder(folder), made.styles(), list[Path]()
     for problem, outcomes in made.by_problem().items():
-        labelled = [(one.label, one.result) for one in outcomes if one.result is not None]
+        labelled = [(outcome.label, outcome.result) for outcome in outcomes if outcome.result is not None]
         sheets = [labelled[i : i + CURVES] for i in range(0, len(labelled), CURVES)]
         name = figures.file_name(problem)
         for n, sheet in enumerate(sheets, 1):

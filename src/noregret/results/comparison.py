@@ -47,36 +47,39 @@ class Comparison(Saved, Sequence[Outcome]):
     def by_problem(self) -> dict[str, list[Outcome]]:
         """The outcomes of each problem, in their order."""
         groups: dict[str, list[Outcome]] = {}
-        for one in self.outcomes:
-            groups.setdefault(one.problem, []).append(one)
+        for outcome in self.outcomes:
+            groups.setdefault(outcome.problem, []).append(outcome)
         return groups
 
     def ran(self) -> list[tuple[Outcome, RunResult]]:
         """The outcomes with a result."""
-        return [(one, one.result) for one in self.outcomes if one.result is not None]
+        return [(outcome, outcome.result) for outcome in self.outcomes if outcome.result is not None]
 
     def styles(self) -> dict[str, drawing.LineStyle]:
         """The colour and the line of each label, the same on every problem."""
-        return drawing.styles((result.learner, one.label) for one, result in self.ran())
+        return drawing.styles((result.learner, outcome.label) for outcome, result in self.ran())
 
     def _check(self) -> None:
-        if not all(isinstance(one, Outcome) for one in self.outcomes):
+        if not all(isinstance(outcome, Outcome) for outcome in self.outcomes):
             raise TypeError("outcomes has something else than outcomes")
 
     def _columns(self) -> Columns:
-        return stack(({"problem": one.problem, "learner": one.label}, result._columns()) for one, result in self.ran())
+        return stack(
+            ({"problem": outcome.problem, "learner": outcome.label}, result._columns()) for outcome, result in self.ran()
+        )
 
     def _summary(self) -> NumberTable:
         """A row for each outcome: its trials and episodes, and the sums over all episodes."""
-        ran = [(one, result) for one, result in self.ran() if len(result.episodes)]
+        ran = [(outcome, result) for outcome, result in self.ran() if len(result.episodes)]
         limited = any(result.unsafe_steps is not None for _, result in ran)
         drew = any(result.simulator_draws is not None for _, result in ran)
         rows: list[tuple[Cell, ...]] = []
-        for one, result in ran:
-            row: list[Cell] = [one.problem, one.label, result.trials, int(result.episodes[-1])]
+        for outcome, result in ran:
+            row: list[Cell] = [outcome.problem, outcome.label, result.trials, int(result.episodes[-1])]
             row += [result.simulator_draws] if drew else []
             rows.append((*row, *map(result.last, SUMS), result.stuck, *([unsafe(result)] if limited else [])))
-        refused = [f" {one.label} did not run on {one.problem}: {one.reason}." for one in self.outcomes if one.result is None]
+        left_out = [outcome for outcome in self.outcomes if outcome.result is None]
+        refused = [f" {outcome.label} did not run on {outcome.problem}: {outcome.reason}." for outcome in left_out]
         sizes = ("problem", "learner", "trials", "episodes", *(["draws"] if drew else []))
         columns = (*sizes, *map(words, SUMS), "stuck", *(["unsafe steps"] if limited else []))
         rare = few(min((result.trials for _, result in ran), default=ENOUGH))
@@ -84,20 +87,20 @@ class Comparison(Saved, Sequence[Outcome]):
         return NumberTable(repr(self)[1:-1], columns, rows, said + "".join(refused))
 
     def _grid(self) -> tuple[int, int]:
-        return max(1, len({one.problem for one, _ in self.ran()})), 2
+        return max(1, len({outcome.problem for outcome, _ in self.ran()})), 2
 
     def _draw(self, axes: drawing.Grid) -> None:
         styles = self.styles()
-        drawn = dict.fromkeys(one.problem for one, _ in self.ran())
+        drawn = dict.fromkeys(outcome.problem for outcome, _ in self.ran())
         for row, problem in zip(axes, drawn, strict=False):
-            labelled = [(one.label, result) for one, result in self.ran() if one.problem == problem]
+            labelled = [(outcome.label, result) for outcome, result in self.ran() if outcome.problem == problem]
             for ax, which in zip(row, ("regret", "violation"), strict=True):
                 drawing.curves(ax, which, labelled, styles, f"{problem}: ")
         drawing.shared_legend(axes)
 
     def __repr__(self) -> str:
         """How much was compared, in one line."""
-        learners = count(len({one.label for one in self.outcomes}), "learner")
+        learners = count(len({outcome.label for outcome in self.outcomes}), "learner")
         problems = count(len(self.by_problem()), "problem")
         return f"<Comparison: {learners} on {problems}, {len(self.ran())} of {len(self)} ran>"
 

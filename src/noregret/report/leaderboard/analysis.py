@@ -79,10 +79,10 @@ class Analysis:
 
     def front(self, problem: str) -> list[str]:
         """The learners that no other one beats in both hard regret and what counts as violation."""
-        ran = [one for one in self.board.learners if self._ran(problem, one)]
-        points = np.array([self._point(problem, one) for one in ran]).reshape(-1, 2)
+        ran = [learner for learner in self.board.learners if self._ran(problem, learner)]
+        points = np.array([self._point(problem, learner) for learner in ran]).reshape(-1, 2)
         kept = metrics.front(points).tolist() if len(points) else []
-        return [one for one, point in zip(ran, points.tolist(), strict=True) if point in kept]
+        return [learner for learner, point in zip(ran, points.tolist(), strict=True) if point in kept]
 
     def _point(self, problem: str, learner: str) -> tuple[float, float]:
         cell = self.board.cell(problem, learner)

@@ -144,11 +144,11 @@ class Leaderboard(Shown):
             seconds: the same for the time of one run on one core; where there is none, the time on the wall is taken.
         """
         outcomes = list(outcomes)
-        first = next((one.result for one in outcomes if one.result is not None), None)
+        first = next((outcome.result for outcome in outcomes if outcome.result is not None), None)
         pick = np.arange(0) if first is None else thin(first.episodes, POINTS)
         grid = [] if first is None else first.episodes[pick].tolist()
-        at = [(one, (one.problem, one.label)) for one in outcomes]
-        return cls(protocol, rows, grid, (_cell(one, lines[where], seconds.get(where), pick) for one, where in at))
+        at = [(outcome, (outcome.problem, outcome.label)) for outcome in outcomes]
+        return cls(protocol, rows, grid, (_cell(outcome, lines[where], seconds.get(where), pick) for outcome, where in at))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -186,7 +186,7 @@ class Leaderboard(Shown):
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
         head = f'{{"noregret":{FORMAT},\n"protocol":{text(asdict(self.protocol))},\n"episodes":{text(self.episodes)},\n'
-        rows, cells = (",\n".join(text(asdict(one)) for one in part) for part in (self.rows, self.cells))
+        rows, cells = (",\n".join(text(asdict(entry)) for entry in part) for part in (self.rows, self.cells))
         return write_text(path, f'{head}"rows":[\n{rows}],\n"cells":[\n{cells}]}}\n')
 
     def cell(self, problem: str, learner: str) -> Cell:
@@ -263,26 +263,26 @@ def _made(kind: Callable[..., T], entries: dict[str, Any], what: str) -> T:
     return kind(**{name: entries[name] for name in get_type_hints(kind)})
 
 
-def _check_cell(found: Mapping[str, Any], points: int) -> None:
+def _check_cell(entries: Mapping[str, Any], points: int) -> None:
     """Refuse a cell that has neither runs nor a reason, lists whose lengths do not fit, and numbers that cannot be."""
-    samples, curves = found["samples"], found["curves"]
-    if not all(map(_is_number, (found["seconds"] or 0.0, *found["notes"].values()))):
-        raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} has a number that is not finite")
-    if not samples and not curves and found["reason"]:
+    samples, curves = entries["samples"], entries["curves"]
+    if not all(map(_is_number, (entries["seconds"] or 0.0, *entries["notes"].values()))):
+        raise ValueError(f"the cell of {entries['learner']!r} on {entries['problem']!r} has a number that is not finite")
+    if not samples and not curves and entries["reason"]:
         return
     extra = {UNSAFE} & set(samples)
     expected = {"hard_regret", *(extra or {"hard_violation"})}
     if set(samples) != {*SAMPLES, *extra} or set(curves) != expected or not samples["regret"]:
-        raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} lacks some numbers")
-    lists = [(one, len(samples["regret"])) for one in samples.values()]
+        raise ValueError(f"the cell of {entries['learner']!r} on {entries['problem']!r} lacks some numbers")
+    lists = [(numbers, len(samples["regret"])) for numbers in samples.values()]
     lists += [(curve.get(end, []), points) for curve in curves.values() for end in ("mean", "low", "high")]
-    for one, n in lists:
-        if len(one) != n or not all(map(_is_number, one)):
-            raise ValueError(f"the cell of {found['learner']!r} on {found['problem']!r} has a list that does not fit")
+    for numbers, n in lists:
+        if len(numbers) != n or not all(map(_is_number, numbers)):
+            raise ValueError(f"the cell of {entries['learner']!r} on {entries['problem']!r} has a list that does not fit")
     for name in set(samples) - {"regret"}:
         if min(samples[name]) < 0.0:
             raise ValueError(
-                f"{name} of {found['learner']!r} on {found['problem']!r} is {min(samples[name])}; expected at least 0"
+                f"{name} of {entries['learner']!r} on {entries['problem']!r} is {min(samples[name])}; expected at least 0"
             )
 
 
@@ -297,10 +297,10 @@ def _is_number(value: float) -> bool:
     return math.isfinite(value) and abs(value) <= LARGEST
 
 
-def _cell(one: Outcome, line: str, seconds: float | None, pick: NDArray[np.int64]) -> Cell:
-    result = one.result
+def _cell(outcome: Outcome, line: str, seconds: float | None, pick: NDArray[np.int64]) -> Cell:
+    result = outcome.result
     if result is None:
-        return Cell(one.problem, one.label, line, one.reason, None if seconds is None else short(seconds))
+        return Cell(outcome.problem, outcome.label, line, outcome.reason, None if seconds is None else short(seconds))
     measure = "hard_violation" if result.unsafe_steps is None else UNSAFE
     ends = {name: getattr(result, name)[:, -1] for name in dict.fromkeys((*SUMS, measure))}
     ends["late_loss"] = metrics.late(result.episodes, result.hard_regret + getattr(result, measure), LATE)
@@ -310,8 +310,8 @@ def _cell(one: Outcome, line: str, seconds: float | None, pick: NDArray[np.int64
         curves[name] = {end: [short(x) for x in getattr(band, end)[pick]] for end in ("mean", "low", "high")}
     notes = {name: short(np.mean(values)) for name, values in result.notes.items()}
     return Cell(
-        one.problem,
-        one.label,
+        outcome.problem,
+        outcome.label,
         line,
         "",
         short(seconds or result.kernel_seconds / result.trials),

@@ -69,13 +69,13 @@ def check_name(name: str) -> str:
 
 def siblings(folder: Path, name: str) -> list[tuple[str, str]]:
     """The other leaderboards of a folder, the shortest runs first: the name of the files of each, and how long its runs are."""
-    found = []
+    written = []
     for path in folder.glob(f"{STEM}*.json"):
         if path.stem != name and _NAME.fullmatch(path.stem):
             with contextlib.suppress(FileError):
                 protocol = Leaderboard.read(path).protocol
-                found.append(((protocol.episodes, path.stem), metrics.length(protocol.trials, protocol.episodes)))
-    return [(stem, length) for (_, stem), length in sorted(found)]
+                written.append(((protocol.episodes, path.stem), metrics.length(protocol.trials, protocol.episodes)))
+    return [(stem, length) for (_, stem), length in sorted(written)]
 
 
 def title_of(board: Leaderboard) -> str:
@@ -176,14 +176,14 @@ def _limited(board: Leaderboard) -> list[str]:
     return sorted({cell.problem for cell in board.cells if cell.measure == UNSAFE})
 
 
-def _rows(found: Analysis) -> list[tuple[LearnerRow, list[dict[str, object]]]]:
+def _rows(analysis: Analysis) -> list[tuple[LearnerRow, list[dict[str, object]]]]:
     """The learners in their order, each with what its cells of the map show."""
-    board, made = found.board, []
+    board, made = analysis.board, []
     places = {(cell.problem, cell.learner): i for i, cell in enumerate(board.cells)}
-    for i in found.order:
+    for i in analysis.order:
         row, cells = board.rows[i], []
         for problem in board.problems:
-            cell, ratio = board.cell(problem, row.learner), found.ratio(problem, row.learner)
+            cell, ratio = board.cell(problem, row.learner), analysis.ratio(problem, row.learner)
             about = f"{row.learner} on {problem}: {_tip(cell, ratio)}"
             shown = {
                 "place": places[problem, row.learner],
@@ -196,7 +196,7 @@ def _rows(found: Analysis) -> list[tuple[LearnerRow, list[dict[str, object]]]]:
             if ratio is not None:
                 colour = shade(ratio)
                 shown |= {"text": ratio_text(ratio), "colour": colour, "dark": is_dark(colour)}
-                shown["best"] = found.best[problem] == row.learner
+                shown["best"] = analysis.best[problem] == row.learner
             cells.append(shown)
         made.append((row, cells))
     return made
@@ -209,14 +209,14 @@ def _tip(cell: Cell, ratio: float | None) -> str:
     return f"{number(ratio)} times the best; {sums}"
 
 
-def _standings(found: Analysis) -> list[dict[str, object]]:
+def _standings(analysis: Analysis) -> list[dict[str, object]]:
     """The table of ranks; ``bar`` has the ends and the point of the interval as percentages of all ranks."""
-    board, made = found.board, []
+    board, made = analysis.board, []
     most = max(len(board.learners) - 1, 1)
-    table = found.standings()
-    for i, cells in zip(found.order, table.rows, strict=True):
-        rank = found.interval(found.rank, i)
-        places = (rank.low, rank.mean, rank.high) if found.ran_on(i) else (1.0, 1.0, 1.0)
+    table = analysis.standings()
+    for i, cells in zip(analysis.order, table.rows, strict=True):
+        rank = analysis.interval(analysis.rank, i)
+        places = (rank.low, rank.mean, rank.high) if analysis.ran_on(i) else (1.0, 1.0, 1.0)
         low, point, high = (100.0 * (float(end) - 1.0) / most for end in places)
         bar = (low, point, max(high - low, 0.4))
         made.append({"row": board.rows[i], "bar": bar, "rank": cells[1], "cells": list(cells)[2:-1]})
@@ -244,10 +244,10 @@ def _data(board: Leaderboard) -> dict[str, object]:
     }
     cells = []
     for cell in board.cells:
-        one: dict[str, object] = {"problem": cell.problem, "learner": cell.learner, "line": cell.line, "reason": cell.reason}
+        entry: dict[str, object] = {"problem": cell.problem, "learner": cell.learner, "line": cell.line, "reason": cell.reason}
         ratio = found.ratio(cell.problem, cell.learner)
         if ratio is not None:
-            one |= {
+            entry |= {
                 "ratio": number(ratio),
                 "curves": cell.curves,
                 "seconds": cell.seconds,
@@ -256,7 +256,7 @@ def _data(board: Leaderboard) -> dict[str, object]:
                 "measure": cell.measure,
                 "said": {metrics.words(name): show(cell.last(name)) for name in ("score", *cell.samples)},
             }
-        cells.append(one)
+        cells.append(entry)
     profiles = {
         name: {end: [short(x) for x in getattr(found.profiles[i], end)] for end in ("mean", "low", "high")}
         for i, name in enumerate(board.learners)
