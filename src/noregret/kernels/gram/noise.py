@@ -8,8 +8,8 @@ Here σ_j² is the variance of what the pair pays, R_j the largest distance of a
 share of pairs that were seen to pay two different numbers, among these and those that paid the same ``ENOUGH`` times or more.
 All three come from data, and all are exactly 0 while every pair pays what it paid before; then the bonus is B, to the bit. The
 second term is for what a pair that paid the same so far may still pay. Where few pairs vary, as in a maze that pays at its goal
-alone, ρ is small: a pair that never varied there most likely never will. A pair that was tried a few times says nothing of ρ: an
-arm that pays 0 or 1 often pays the same twice. With one-hot features ‖φ‖² is 1/n and L = log(N(x)/n(x,a)), the visits of the
+alone, ρ is small: a pair that never varied there most likely never will. A pair that was tried a few times says nothing of ρ:
+an arm that pays 0 or 1 often pays the same twice. With one-hot features ‖φ‖² is 1/n and L = log(N(x)/n(x,a)), the visits of the
 state over those of the pair: an action that is nearly always played has L ≈ 0, and one that was given up has an L that grows
 with the visits of its state until the action is tried again.
 

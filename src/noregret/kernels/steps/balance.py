@@ -60,7 +60,7 @@ def even(b: Array) -> Balance:
 
 @jit
 def tightened(one: Balance, b: Array, i: int, y: float) -> float:
-    """b_i + ζ(1 − Y_i), at least b_i, where ``b`` holds b_i + ζ: what tightening costs, Y_iζ, may not be more than it can save."""
+    """b_i + ζ(1 − Y_i), at least b_i, where ``b`` holds b_i + ζ: what tightening costs, Y_iζ, is at most what it can save."""
     return float(b[i] - min(y, 1.0) * (b[i] - one.b[i]))
 
 
