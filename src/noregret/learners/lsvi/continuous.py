@@ -46,7 +46,7 @@ from noregret.kernels.gram.dense import Sizes, Visited, bytes_needed, dense_gram
 from noregret.kernels.gram.stream import tiles
 from noregret.kernels.steps.primal_dual import Dual, dual_step, pace
 from noregret.learners.arrays import Numbers
-from noregret.learners.base import GivenFeatures
+from noregret.learners.base import GivenFeatures, SomeSpec
 from noregret.learners.lsvi import bonus, dense_state, dual, schedule
 from noregret.learners.lsvi.dense_state import DenseState
 from noregret.learners.lsvi.dual import no_dual
@@ -112,7 +112,7 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
     _state: DenseState
 
     @classmethod
-    def column(cls, spec: Any, preset: str, params: Mapping[str, object], features: GivenFeatures) -> str:
+    def column(cls, spec: SomeSpec, preset: str, params: Mapping[str, object], features: GivenFeatures) -> str:
         """Column ``shared`` for ``practical`` where steps share one regression, with the constant bonus that belongs to it.
 
         Args:
@@ -350,7 +350,7 @@ class DenseLSVIUCB(DensePrimalDualLSVI):
     table = LSVIUCB.table.with_rows(*VECTORS, where=DOUBLING)
 
     @classmethod
-    def column(cls, spec: Any, preset: str, params: Mapping[str, object], features: GivenFeatures) -> str:
+    def column(cls, spec: SomeSpec, preset: str, params: Mapping[str, object], features: GivenFeatures) -> str:
         """Every preset has one column.
 
         Args:

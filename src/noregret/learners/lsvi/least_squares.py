@@ -6,15 +6,16 @@ one-hot features its estimates are the same for all actions and never change.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from noregret.kernels.gram.base import Tables
 from noregret.kernels.steps.primal_dual import untried
 from noregret.kernels.types import GramOfStates
-from noregret.learners.base import GivenFeatures, Learner
+from noregret.learners.base import GivenFeatures, Learner, SomeSpec
 from noregret.learners.lsvi.rule import Rule, greedy
 from noregret.learners.lsvi.sharing import empty_tables, feature_map, sharing_gram
 from noregret.learners.presets import Flag, Number, Resolved, Word, sharing
+from noregret.problems.base import Spec
 
 #: Rows of the tables of least-squares learners: where Q is truncated, and what steps share.
 TRUNCATION = (
@@ -44,7 +45,7 @@ class LeastSquaresLearner(Learner):
     tables_only = False
 
     @classmethod
-    def sizes(cls, spec: Any, episodes: int, features: GivenFeatures) -> dict[str, float]:
+    def sizes(cls, spec: SomeSpec, episodes: int, features: GivenFeatures) -> dict[str, float]:
         """The numbers that formulas may name: d is the dimension of the features, ``one_hot`` whether they are one-hot.
 
         Args:
@@ -52,7 +53,7 @@ class LeastSquaresLearner(Learner):
             episodes: K.
             features: φ as given.
         """
-        phi, d, _ = feature_map(spec, features)
+        phi, d, _ = feature_map(cast(Spec, spec), features)
         return super().sizes(spec, episodes, features) | {"d": d, "one_hot": phi is None}
 
     def regression(self, c: Resolved, J: int) -> Start:

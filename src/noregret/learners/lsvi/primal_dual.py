@@ -56,7 +56,7 @@ from noregret.kernels.steps.certificate import Certified
 from noregret.kernels.steps.primal_dual import Dual, dual_step, sharpness, step_bonus, untried, untried_anew
 from noregret.kernels.steps.safety import Safety, stay_safe, watch
 from noregret.kernels.types import Gram, GramOfStates, Integers, PlanTables, SweepRule
-from noregret.learners.base import GivenFeatures, Learner
+from noregret.learners.base import GivenFeatures, Learner, SomeSpec
 from noregret.learners.lsvi import dual, theorems
 from noregret.learners.lsvi.dual import no_dual
 from noregret.learners.lsvi.gap import ROUNDS, Gap, estimate, use_gap, weigh
@@ -70,7 +70,7 @@ from noregret.learners.lsvi.sharing import empty_tables, feature_map, sharing_gr
 from noregret.learners.lsvi.table import TABLE
 from noregret.learners.presets import Resolved
 from noregret.learners.registry import register
-from noregret.problems.base import Array
+from noregret.problems.base import Array, Spec
 from noregret.theory import Promise
 
 
@@ -202,7 +202,7 @@ class PrimalDualLSVI(Algorithm1, LeastSquaresLearner):
         return share, why
 
     @classmethod
-    def resolve(cls, spec: Any, *, episodes: int, **asked: Any) -> Resolved:
+    def resolve(cls, spec: SomeSpec, *, episodes: int, **asked: Any) -> Resolved:
         """As of every learner; with schedule ``doubling`` the constants of the longest part.
 
         Args:
@@ -222,7 +222,7 @@ class PrimalDualLSVI(Algorithm1, LeastSquaresLearner):
         return c.values | (c.formulas if c.schedule == "doubling" or c.xi_rule == "estimate" else {})
 
     @classmethod
-    def column(cls, spec: Any, preset: str, params: Mapping[str, object], features: GivenFeatures) -> str:
+    def column(cls, spec: SomeSpec, preset: str, params: Mapping[str, object], features: GivenFeatures) -> str:
         """Column ``counts`` for ``practical`` where all steps share one table of counts.
 
         Args:
@@ -231,11 +231,12 @@ class PrimalDualLSVI(Algorithm1, LeastSquaresLearner):
             params: what the user gave; ``share`` says what the steps learn together.
             features: φ as given.
         """
-        counted = params["share"] == "all" and not params.get("rounding") and feature_map(spec, features)[0] is None
+        known = cast(Spec, spec)
+        counted = params["share"] == "all" and not params.get("rounding") and feature_map(known, features)[0] is None
         return "counts" if preset == "practical" and counted and dual.room(spec).min() > 0.0 else preset
 
     @classmethod
-    def sizes(cls, spec: Any, episodes: int, features: GivenFeatures) -> dict[str, float]:
+    def sizes(cls, spec: SomeSpec, episodes: int, features: GivenFeatures) -> dict[str, float]:
         """The numbers that formulas may name; ``room`` is the least of b and H − b over the constraints.
 
         Args:

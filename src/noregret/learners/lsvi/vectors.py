@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from noregret.errors import InputError
 from noregret.kernels.gram.stream import Fit, act
 from noregret.learners.arrays import check_observed
-from noregret.learners.base import GivenFeatures, Learner
+from noregret.learners.base import GivenFeatures, Learner, SomeSpec
 from noregret.problems.base import Array
 from noregret.problems.continuous import ContinuousSpec, Encoder
 
@@ -75,7 +75,7 @@ class ContinuousLearner(Learner):
     shares: bool = False  # whether all steps have one regression
 
     @classmethod
-    def sizes(cls, spec: Any, episodes: int, features: GivenFeatures) -> dict[str, float]:
+    def sizes(cls, spec: SomeSpec, episodes: int, features: GivenFeatures) -> dict[str, float]:
         """The numbers that formulas may name; states have no number, so there is no S.
 
         Args:
@@ -83,8 +83,8 @@ class ContinuousLearner(Learner):
             episodes: K.
             features: φ as given.
         """
-        spec = with_features(spec, features)
-        H, A, d, m = spec.horizon, spec.n_actions, spec.dimension, spec.n_constraints
+        known = with_features(cast(ContinuousSpec, spec), features)
+        H, A, d, m = known.horizon, known.n_actions, known.dimension, known.n_constraints
         return {"H": H, "A": A, "d": d, "m": m, "K": episodes, "one_hot": False}
 
     @property
