@@ -34,6 +34,17 @@ def test_the_page_on_design_lists_the_layers() -> None:
     assert [set(re.findall(r"`(\w+)`", row)) for row in rows] == rooms and len(rooms) <= 10
 
 
+def test_the_page_on_design_names_files_and_folders_that_are_there() -> None:
+    page = (ROOT / "docs" / "design.md").read_text()
+    tree = re.findall(r"^ {4,6}(\w+)/", page, flags=re.MULTILINE)
+    files = re.findall(r"`([\w/]+\.py)`", page)
+    assert len(tree) > 12 and len(files) > 20
+    folders = {path.name for place in (PACKAGE, ROOT / "benchmarks") for path in [place, *place.rglob("*")] if path.is_dir()}
+    assert [name for name in tree if name not in folders] == []
+    sources = [f"/{path.relative_to(ROOT)}" for path in [*SOURCES, *(ROOT / "benchmarks").rglob("*.py")]]
+    assert [name for name in files if not any(source.endswith(f"/{name}") for source in sources)] == []
+
+
 def test_rooms_not_modules() -> None:
     """Few modules at the top; every folder says what lives there."""
     top = [path.name for path in PACKAGE.glob("*.py") if not path.name.startswith("__")]
