@@ -86,8 +86,8 @@ def _whole(*arguments):  # type: ignore[no-untyped-def]
 
 def _uncounted(function: FunctionType, options: dict[str, object]) -> Any:
     """A function that does the same with arrays that are not counted; its name and place are those of the other one."""
-    code, own = _whole.__code__, function.__code__
-    code = code.replace(co_filename=own.co_filename, co_firstlineno=own.co_firstlineno, co_name=own.co_name)
+    code, shown = _whole.__code__, function.__code__
+    code = code.replace(co_filename=shown.co_filename, co_firstlineno=shown.co_firstlineno, co_name=shown.co_name)
     inner = _numba.njit(**options | {"forceinline": True})(function)
     named = FunctionType(code, {"inner": inner, "unowned": unowned}, function.__name__)
     named.__module__, named.__qualname__ = function.__module__, function.__qualname__

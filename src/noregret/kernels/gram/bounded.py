@@ -123,8 +123,8 @@ def bounded_bytes(size: Sizes, states: int, *, shared: bool) -> int:
     """Memory that a Gram with so many states a step needs at most, with what a plan fills, in bytes."""
     G, B, p, R = 1 if shared else size.H, size.blocks, size.width, size.rows
     square = 4 * G * B * p * p + 2 * size.H * size.J * B * p
-    one = 2 * G * (R * p + B * p) + G * size.A + size.J * (2 * size.A + 2 + B * R) + 2 * size.A + 2
-    return 8 * (square + states * one)
+    state = 2 * G * (R * p + B * p) + G * size.A + size.J * (2 * size.A + 2 + B * R) + 2 * size.A + 2
+    return 8 * (square + states * state)
 
 
 # --- one episode in -----------------------------------------------------------------------------------------------

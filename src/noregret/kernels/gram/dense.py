@@ -155,8 +155,8 @@ def dense_gram(size: Sizes, lam: float, capacity: int, *, pending: int | None = 
 def bytes_needed(size: Sizes, states: int) -> int:
     """Memory of a Gram that keeps ``states`` states at each step, in bytes: O(d²H + dAT), T = H·states."""
     square = 3 * 8 * size.H * size.blocks * size.width * size.width
-    one = 8 * (size.rows + 1) * size.width + 8 * size.A + 4 * size.blocks + KEY_BYTES
-    return square + 2 * 8 * size.H * size.J * size.blocks * size.width + size.H * states * one
+    state = 8 * (size.rows + 1) * size.width + 8 * size.A + 4 * size.blocks + KEY_BYTES
+    return square + 2 * 8 * size.H * size.J * size.blocks * size.width + size.H * states * state
 
 
 #: What finding a state again costs, beside the cache: a 16-byte key here and an entry of a Python dictionary.

@@ -59,51 +59,51 @@ def even(b: Array) -> Balance:
 
 
 @jit
-def tightened(one: Balance, b: Array, i: int, y: float) -> float:
+def tightened(balance: Balance, b: Array, i: int, y: float) -> float:
     """b_i + ζ(1 − Y_i), at least b_i, where ``b`` holds b_i + ζ: what tightening costs, Y_iζ, is at most what it can save."""
-    return float(b[i] - min(y, 1.0) * (b[i] - one.b[i]))
+    return float(b[i] - min(y, 1.0) * (b[i] - balance.b[i]))
 
 
 @jit
-def factor(one: Balance | None) -> float:
+def factor(balance: Balance | None) -> float:
     """The factor of α: 1 where nothing is measured."""
-    if one is not None:
-        return float(one.sharp[0])
+    if balance is not None:
+        return float(balance.sharp[0])
     return 1.0
 
 
 @jit
-def forget(one: Balance | None) -> None:
+def forget(balance: Balance | None) -> None:
     """Nothing was seen yet."""
-    if one is not None:
-        one.sharp[:] = 1.0
-        one.means[:] = 0.0
+    if balance is not None:
+        balance.sharp[:] = 1.0
+        balance.means[:] = 0.0
 
 
 @jit
-def wake(one: Balance | None, gram: Gram) -> None:
+def wake(balance: Balance | None, gram: Gram) -> None:
     """Note whether some pair was seen to pay two different numbers."""
-    if one is not None and not one.begun[0]:
-        one.begun[0] = uneven(gram)
+    if balance is not None and not balance.begun[0]:
+        balance.begun[0] = uneven(gram)
 
 
 @partial(jit, references=False)
-def follow(one: Balance | None, k: int, Y: Array, tables: Policies, states: Integers) -> None:
+def follow(balance: Balance | None, k: int, Y: Array, tables: Policies, states: Integers) -> None:
     """Take in the loss S along an episode, if this is one that is measured.
 
     Args:
-        one: the balance, which is changed in place; None where there is none.
+        balance: the balance, which is changed in place; None where there is none.
         k: episodes before this one.
         Y: (m,) the prices that the episode was planned with.
         tables: Q and the policy of the plan.
         states: (H+1,) the states visited.
     """
-    if one is not None and one.begun[0] and (k < FIRST or k % EVERY == 0):
-        measure(one, k, Y, tables, states)
+    if balance is not None and balance.begun[0] and (k < FIRST or k % EVERY == 0):
+        measure(balance, k, Y, tables, states)
 
 
 @partial(jit, inline=True)
-def measure(one: Balance, k: int, Y: Array, tables: Policies, states: Integers) -> None:
+def measure(balance: Balance, k: int, Y: Array, tables: Policies, states: Integers) -> None:
     """Do what :func:`follow` says."""
     Q, policy, available, soft = tables.Q, tables.policy, tables.available, 0.0
     for h in range(len(Q)):
@@ -116,7 +116,7 @@ def measure(one: Balance, k: int, Y: Array, tables: Policies, states: Integers) 
                 best = max(best, composite)
                 mean += policy[h, s, a] * composite
         soft += best - mean
-    one.means[0] += max(RATE * EVERY if k >= FIRST else RATE, 1.0 / (k + 1.0)) * (soft - one.means[0])
+    balance.means[0] += max(RATE * EVERY if k >= FIRST else RATE, 1.0 / (k + 1.0)) * (soft - balance.means[0])
 
 
 @jit
@@ -126,15 +126,15 @@ def swung(y: float, before: float, lack: float) -> float:
 
 
 @jit
-def sharpen(one: Balance, swing: float, k: int) -> None:
+def sharpen(balance: Balance, swing: float, k: int) -> None:
     """Move the factor of α to where being soft costs what swinging does.
 
     Args:
-        one: changed in place.
+        balance: changed in place.
         swing: F of this episode.
         k: episodes before this one.
     """
-    one.means[1] += max(RATE, 1.0 / (k + 1.0)) * (swing - one.means[1])
+    balance.means[1] += max(RATE, 1.0 / (k + 1.0)) * (swing - balance.means[1])
     if k > WAIT and (k < FIRST or k % EVERY == 0):
-        ratio = max(min(np.log((one.means[0] + 1e-9) / (one.means[1] + 1e-9)), 1.0), -1.0)
-        one.sharp[0] = max(min(one.sharp[0] * np.exp((KAPPA if k < FIRST else KAPPA * EVERY) * ratio), 1.0), LEAST)
+        ratio = max(min(np.log((balance.means[0] + 1e-9) / (balance.means[1] + 1e-9)), 1.0), -1.0)
+        balance.sharp[0] = max(min(balance.sharp[0] * np.exp((KAPPA if k < FIRST else KAPPA * EVERY) * ratio), 1.0), LEAST)

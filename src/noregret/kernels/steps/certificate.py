@@ -83,30 +83,30 @@ def certified(policy: Array, spec: Spec, K: int, p: float, counts: tuple[float, 
 
 
 @jit
-def weigh(one: Certified, policy: Array, states: Integers, actions: Integers, observed: Array) -> None:
+def weigh(certified: Certified, policy: Array, states: Integers, actions: Integers, observed: Array) -> None:
     """Take in an episode that was played with ``policy``, the mixture of the share."""
-    H, m = len(actions), len(one.least)
-    if (1.0 - one.share[0]) ** H < 0.5:
+    H, m = len(actions), len(certified.least)
+    if (1.0 - certified.share[0]) ** H < 0.5:
         return
     ratio = 1.0
     for h in range(H):
-        ratio *= one.policy[h, states[h], actions[h]] / policy[h, states[h], actions[h]]
+        ratio *= certified.policy[h, states[h], actions[h]] / policy[h, states[h], actions[h]]
     for i in range(m):
         total = 0.0
         for h in range(H):
             total += observed[h, 1 + i]
         X = min(max(ratio * total / (2.0 * H), 0.0), 1.0)
-        t, mean = one.moments[i, 0], (0.5 + one.moments[i, 1]) / (one.moments[i, 0] + 1.0)
-        variance = (0.25 + one.moments[i, 2]) / (t + 1.0)
-        lam = min(math.sqrt(2.0 * one.log / (variance * (t + 1.0) * math.log(t + 2.0))), 0.5)
-        one.sums[i, 0] += lam
-        one.sums[i, 1] += lam * X
-        one.sums[i, 2] += (X - mean) ** 2 * (-math.log(1.0 - lam) - lam)
-        one.moments[i, 0] += 1.0
-        one.moments[i, 1] += X
-        one.moments[i, 2] += (X - (0.5 + one.moments[i, 1]) / (t + 2.0)) ** 2
-        bound = 2.0 * H * (one.sums[i, 1] - one.log - one.sums[i, 2]) / one.sums[i, 0]
-        one.least[i] = max(one.least[i], bound)
+        t, mean = certified.moments[i, 0], (0.5 + certified.moments[i, 1]) / (certified.moments[i, 0] + 1.0)
+        variance = (0.25 + certified.moments[i, 2]) / (t + 1.0)
+        lam = min(math.sqrt(2.0 * certified.log / (variance * (t + 1.0) * math.log(t + 2.0))), 0.5)
+        certified.sums[i, 0] += lam
+        certified.sums[i, 1] += lam * X
+        certified.sums[i, 2] += (X - mean) ** 2 * (-math.log(1.0 - lam) - lam)
+        certified.moments[i, 0] += 1.0
+        certified.moments[i, 1] += X
+        certified.moments[i, 2] += (X - (0.5 + certified.moments[i, 1]) / (t + 2.0)) ** 2
+        bound = 2.0 * H * (certified.sums[i, 1] - certified.log - certified.sums[i, 2]) / certified.sums[i, 0]
+        certified.least[i] = max(certified.least[i], bound)
 
 
 @jit
@@ -120,13 +120,13 @@ def coupled_share(least: Array, b: Array, H: int) -> float:
 
 
 @jit
-def counted_values(one: Certified, gram: GramOfStates, target: Array, share: float, cap: Array) -> None:
+def counted_values(certified: Certified, gram: GramOfStates, target: Array, share: float, cap: Array) -> None:
     """Fill V with lower bounds of the values of a mixture."""
-    safe, Q, V, bonus = one.policy, one.Q, one.V, one.bonus
+    safe, Q, V, bonus = certified.policy, certified.Q, certified.V, certified.bonus
     for h in range(len(Q) - 1, -1, -1):
         for j in range(1, Q.shape[1]):
-            bonus[0, j] = -(one.noise + one.width * V[h + 1, j].max())
-        estimate_from(gram, 1, h, one, bonus[0], (0.0, cap[h]))
+            bonus[0, j] = -(certified.noise + certified.width * V[h + 1, j].max())
+        estimate_from(gram, 1, h, certified, bonus[0], (0.0, cap[h]))
         g = row(gram.actives, h)
         for k in range(gram.actives[g]):
             s = gram.active[g, k]
@@ -138,18 +138,18 @@ def counted_values(one: Certified, gram: GramOfStates, target: Array, share: flo
 
 
 @jit
-def confident_share(one: Certified, gram: GramOfStates, target: Array, cap: Array) -> float:
+def confident_share(certified: Certified, gram: GramOfStates, target: Array, cap: Array) -> float:
     """The largest share that one of the two bounds certifies, by the counts to a halving."""
-    low, high = coupled_share(one.least, one.b, len(target)), 1.0
-    if not one.counted or low == 1.0:
+    low, high = coupled_share(certified.least, certified.b, len(target)), 1.0
+    if not certified.counted or low == 1.0:
         return low
-    counted_values(one, gram, target, low, cap)
-    if not reaches(one.V, 1, one.b, one.start):
+    counted_values(certified, gram, target, low, cap)
+    if not reaches(certified.V, 1, certified.b, certified.start):
         return low
     for turn in range(1 + HALVINGS):
         share = 0.5 * (low + high) if turn > 0 else 1.0
-        counted_values(one, gram, target, share, cap)
-        if reaches(one.V, 1, one.b, one.start):
+        counted_values(certified, gram, target, share, cap)
+        if reaches(certified.V, 1, certified.b, certified.start):
             low = share
         else:
             high = share

@@ -25,31 +25,31 @@ from noregret.kernels.worlds.world import CompiledWorld, Scratch, evaluate
 
 
 @jit
-def note(one: Iterate, row: Array) -> None:
+def note(iterate: Iterate, row: Array) -> None:
     """Write the values of the evaluated policy and its prices to a row of the trace."""
-    m = len(one.Y)
+    m = len(iterate.Y)
     for j in range(1 + m):
-        row[j] = start_value(one.V, j, one.start)
+        row[j] = start_value(iterate.V, j, iterate.start)
     for i in range(m):
-        row[1 + m + i] = one.Y[i]
+        row[1 + m + i] = iterate.Y[i]
 
 
 @jit
 def run_npg_pd(
-    one: Iterate, world: CompiledWorld, scratch: Scratch, kept: Array, rule: tuple[float, ...], trace: Array
+    iterate: Iterate, world: CompiledWorld, scratch: Scratch, kept: Array, rule: tuple[float, ...], trace: Array
 ) -> None:
     """NPG-PD with exact gradients; ``rule`` is (α, η, ξ), and all policies are kept."""
     alpha, eta, xi = rule
     for t in range(len(trace)):
-        evaluate_on_model(one)
-        note(one, trace[t])
-        keep(world, one.policy, one.start, False, scratch, kept)
-        npg_pd_step(one, alpha, eta, xi)
+        evaluate_on_model(iterate)
+        note(iterate, trace[t])
+        keep(world, iterate.policy, iterate.start, False, scratch, kept)
+        npg_pd_step(iterate, alpha, eta, xi)
 
 
 @jit
 def run_crpo(
-    one: Iterate,
+    iterate: Iterate,
     world: CompiledWorld,
     scratch: Scratch,
     kept: Array,
@@ -61,23 +61,23 @@ def run_crpo(
     """CRPO with exact gradients; ``rule`` is (α, tol), the first violated constraint is chosen, those for the reward kept."""
     alpha, tol = rule
     for t in range(len(trace)):
-        evaluate_on_model(one)
-        note(one, trace[t])
-        chosen = crpo_choose(one, prices, tol, 0.0)
+        evaluate_on_model(iterate)
+        note(iterate, trace[t])
+        chosen = crpo_choose(iterate, prices, tol, 0.0)
         if chosen == 0:
-            keep(world, one.policy, one.start, False, scratch, kept)
-        crpo_move(one, tally, prices, chosen, alpha)
+            keep(world, iterate.policy, iterate.start, False, scratch, kept)
+        crpo_move(iterate, tally, prices, chosen, alpha)
 
 
 @jit
-def run_cspda(one: Iterate, world: CompiledWorld, scratch: Scratch, flow: Flow, rule: FlowRule, trace: Array) -> None:
+def run_cspda(iterate: Iterate, world: CompiledWorld, scratch: Scratch, flow: Flow, rule: FlowRule, trace: Array) -> None:
     """CSPDA with exact gradients; a row of the trace is of the policy of the average so far."""
-    m = len(one.Y)
+    m = len(iterate.Y)
     for t in range(len(trace)):
-        evaluate(world, one.policy, one.start, scratch)
+        evaluate(world, iterate.policy, iterate.start, scratch)
         for j in range(1 + m):
             trace[t, j] = scratch.values[j]
         for i in range(m):
-            trace[t, 1 + m + i] = one.Y[i]
-        flow_gradient(one, flow)
-        flow_step(one, flow, rule)
+            trace[t, 1 + m + i] = iterate.Y[i]
+        flow_gradient(iterate, flow)
+        flow_step(iterate, flow, rule)

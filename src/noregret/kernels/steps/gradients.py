@@ -83,11 +83,11 @@ def iterate_on(model: OneHotGram, spec: Spec) -> Iterate:
     )
 
 
-def flow_on(one: Iterate, xi: float) -> Flow:
+def flow_on(iterate: Iterate, xi: float) -> Flow:
     """X uniform over the available pairs of each step; v may be as large as a value of the Lagrangian with prices up to ξ."""
-    H, S, A = one.available.shape
-    m = len(one.b)
-    x = one.available / one.available.sum(axis=(1, 2), keepdims=True)
+    H, S, A = iterate.available.shape
+    m = len(iterate.b)
+    x = iterate.available / iterate.available.sum(axis=(1, 2), keepdims=True)
     top = np.arange(H, 0.0, -1.0) * (1.0 + m * xi)
     shape = (H, S, A)
     return Flow(
@@ -118,51 +118,51 @@ def exact_model(world: CompiledWorld) -> OneHotGram:
 
 
 @jit
-def evaluate_on_model(one: Iterate) -> None:
+def evaluate_on_model(iterate: Iterate) -> None:
     """Q_j,h ← mean + P̂ V_j,h+1 and V_j,h ← ⟨π_h, Q_j,h⟩ for the policy at hand."""
-    for h in range(len(one.Q) - 1, -1, -1):
-        estimate(one.model, h, one, 0.0, (-np.inf, np.inf))
-        policy_value(one.where, h, one)
+    for h in range(len(iterate.Q) - 1, -1, -1):
+        estimate(iterate.model, h, iterate, 0.0, (-np.inf, np.inf))
+        policy_value(iterate.where, h, iterate)
 
 
 @jit
-def evaluate_by_draws(simulator: Simulator, one: Iterate, rolled: bool, draws: int, stream: Stream) -> None:
+def evaluate_by_draws(simulator: Simulator, iterate: Iterate, rolled: bool, draws: int, stream: Stream) -> None:
     """Q and V of the policy at hand: by rollouts, or on the model, which first takes in new draws from every pair.
 
     Args:
         simulator: what is drawn from.
-        one: the policy, its model, and the tables that are filled.
+        iterate: the policy, its model, and the tables that are filled.
         rolled: whether rollouts are averaged; the model then has no part.
         draws: rollouts, or draws, from each (h,x,a).
         stream: where random numbers come from.
     """
     if rolled:
-        rollouts(simulator, one, draws, stream)
-        for h in range(len(one.Q)):
-            policy_value(one.where, h, one)
+        rollouts(simulator, iterate, draws, stream)
+        for h in range(len(iterate.Q)):
+            policy_value(iterate.where, h, iterate)
     else:
-        sample_model(simulator, one.model, one.available, draws, stream)
-        evaluate_on_model(one)
+        sample_model(simulator, iterate.model, iterate.available, draws, stream)
+        evaluate_on_model(iterate)
 
 
 @jit
-def npg_pd_step(one: Iterate, alpha: float, eta: float, xi: float) -> None:
+def npg_pd_step(iterate: Iterate, alpha: float, eta: float, xi: float) -> None:
     """NPG-PD: π_h ← ∝ π_h exp(α (Q_r + Σ_i Y_i Q_gi)), then Y_i ← clip(Y_i + η (b_i − V_gi), 0, ξ)."""
-    for h in range(len(one.Q)):
-        mirror_step(one.where, h, one, one.Y, alpha, 0.0, 1.0, 1.0)
-    for i in range(len(one.Y)):
-        one.Y[i] = dual_move(one.Y[i], one.b[i] - start_value(one.V, 1 + i, one.start), eta, xi)
+    for h in range(len(iterate.Q)):
+        mirror_step(iterate.where, h, iterate, iterate.Y, alpha, 0.0, 1.0, 1.0)
+    for i in range(len(iterate.Y)):
+        iterate.Y[i] = dual_move(iterate.Y[i], iterate.b[i] - start_value(iterate.V, 1 + i, iterate.start), eta, xi)
 
 
 @jit
-def crpo_choose(one: Iterate, prices: Array, tol: float, u: float) -> int:
+def crpo_choose(iterate: Iterate, prices: Array, tol: float, u: float) -> int:
     """CRPO's choice: 0, the reward, if every V_gi ≥ b_i − tol, else i, from 1, a violated constraint by the uniform u.
 
     ``prices`` (m,) is filled with 1 for the constraint that was chosen, and 0 for all others.
     """
-    m, violated = len(one.b), 0
+    m, violated = len(iterate.b), 0
     for i in range(m):
-        prices[i] = 1.0 if start_value(one.V, 1 + i, one.start) < one.b[i] - tol else 0.0
+        prices[i] = 1.0 if start_value(iterate.V, 1 + i, iterate.start) < iterate.b[i] - tol else 0.0
         violated += int(prices[i])
     skip, chosen = int(u * violated), 0
     for i in range(m):
@@ -176,113 +176,113 @@ def crpo_choose(one: Iterate, prices: Array, tol: float, u: float) -> int:
 
 
 @jit
-def crpo_move(one: Iterate, tally: Integers, prices: Array, chosen: int, alpha: float) -> None:
+def crpo_move(iterate: Iterate, tally: Integers, prices: Array, chosen: int, alpha: float) -> None:
     """CRPO's step: π_h ← ∝ π_h exp(α Q_h) for what was chosen.
 
     ``tally`` (1+m,) counts the steps; Y_i is the price that they amount to: steps for constraint i over steps for the reward.
     """
     reward = 0.0 if chosen > 0 else 1.0
-    for h in range(len(one.Q)):
-        mirror_step(one.where, h, one, prices, alpha, 0.0, 1.0, reward)
+    for h in range(len(iterate.Q)):
+        mirror_step(iterate.where, h, iterate, prices, alpha, 0.0, 1.0, reward)
     tally[chosen] += 1
-    for i in range(len(one.Y)):
-        one.Y[i] = tally[1 + i] / max(tally[0], 1)
+    for i in range(len(iterate.Y)):
+        iterate.Y[i] = tally[1 + i] / max(tally[0], 1)
 
 
 @jit
-def flow_gradient(one: Iterate, flow: Flow) -> None:
+def flow_gradient(iterate: Iterate, flow: Flow) -> None:
     """The gradients at x, v and Y on the model: slope, lack and reached. Here V_0 is v, and all other V are 0.
 
     slope_h(s,a) = r + Σ_i Y_i g_i + P v_h+1 − v_h(s),    lack_h(s) = inflow of s at h − Σ_a x_h(s,a),    reached_i = ⟨x,g_i⟩
     """
-    H, J, S, A = one.Q.shape
-    model, x = one.model, flow.x
-    begin_gradient(one, flow)
+    H, J, S, A = iterate.Q.shape
+    model, x = iterate.model, flow.x
+    begin_gradient(iterate, flow)
     for h in range(H):
-        estimate(model, h, one, 0.0, (-np.inf, np.inf))
+        estimate(model, h, iterate, 0.0, (-np.inf, np.inf))
         for s in range(S):
             for a in range(A):
-                flow.slope[h, s, a] = one.Q[h, 0, s, a] - one.V[h, 0, s]
+                flow.slope[h, s, a] = iterate.Q[h, 0, s, a] - iterate.V[h, 0, s]
                 for j in range(1, J):
-                    flow.slope[h, s, a] += one.Y[j - 1] * one.Q[h, j, s, a]
-                    flow.reached[j - 1] += x[h, s, a] * one.Q[h, j, s, a]
+                    flow.slope[h, s, a] += iterate.Y[j - 1] * iterate.Q[h, j, s, a]
+                    flow.reached[j - 1] += x[h, s, a] * iterate.Q[h, j, s, a]
                 weight = x[h, s, a] * model.fit[h, s, a, 0]
                 for place in range(model.successors[h, s, a]):
                     flow.lack[h + 1, model.successor[h, s, a, place]] += weight * model.times[h, s, a, place]
 
 
 @jit
-def begin_gradient(one: Iterate, flow: Flow) -> None:
+def begin_gradient(iterate: Iterate, flow: Flow) -> None:
     """No slope, nothing reached, and of the lack what needs no model: the start, and Σ_a x."""
     H, S, A = flow.x.shape
     flow.slope[:] = 0.0
     flow.reached[:] = 0.0
     for s in range(S):
         for h in range(H + 1):
-            flow.lack[h, s] = one.start[s] if h == 0 else 0.0
+            flow.lack[h, s] = iterate.start[s] if h == 0 else 0.0
             for a in range(A if h < H else 0):
                 flow.lack[h, s] -= flow.x[h, s, a]
 
 
 @jit
-def sample_gradient(simulator: Simulator, one: Iterate, flow: Flow, spread: float, draws: int, stream: Stream) -> None:
+def sample_gradient(simulator: Simulator, iterate: Iterate, flow: Flow, spread: float, draws: int, stream: Stream) -> None:
     """The same gradients, unbiased, from ``draws`` pairs a step, each from (1−spread)·x_h + spread/N, N available pairs.
 
     Args:
         simulator: what is drawn from.
-        one: has v and Y.
+        iterate: has v and Y.
         flow: has x; its gradients are filled.
         spread: the share of the draws that is even over the available pairs.
         draws: how many pairs are drawn at each step.
         stream: where random numbers come from.
     """
-    H, J, S, A = one.Q.shape
-    begin_gradient(one, flow)
+    H, J, S, A = iterate.Q.shape
+    begin_gradient(iterate, flow)
     for h in range(H):
         pairs = 0
         for s in range(S):
             for a in range(A):
-                pairs += one.available[h, s, a]
+                pairs += iterate.available[h, s, a]
         for _ in range(draws):
             u, total, s, a, chance = uniform(stream), 0.0, 0, 0, 1.0
             for pair in range(S * A):
-                if one.available[h, pair // A, pair % A]:
+                if iterate.available[h, pair // A, pair % A]:
                     s, a = pair // A, pair % A
                     chance = (1.0 - spread) * flow.x[h, s, a] + spread / pairs
                     total += chance
                     if total > u:
                         break
             y = np.int64(simulate_next(simulator, h, (s, a), stream))
-            worth, weight = simulator.outcome[0, 0] - one.V[h, 0, s], flow.x[h, s, a] / (chance * draws)
+            worth, weight = simulator.outcome[0, 0] - iterate.V[h, 0, s], flow.x[h, s, a] / (chance * draws)
             if h + 1 < H:
-                worth += one.V[h + 1, 0, y]
+                worth += iterate.V[h + 1, 0, y]
             for j in range(1, J):
-                worth += one.Y[j - 1] * simulator.outcome[0, j]
+                worth += iterate.Y[j - 1] * simulator.outcome[0, j]
                 flow.reached[j - 1] += weight * simulator.outcome[0, j]
             flow.slope[h, s, a] += worth / (chance * draws)
             flow.lack[h + 1, y] += weight
 
 
 @jit
-def flow_step(one: Iterate, flow: Flow, rule: FlowRule) -> None:
+def flow_step(iterate: Iterate, flow: Flow, rule: FlowRule) -> None:
     """X ← ∝ x exp(α slope) on the simplex of each step, v ← clip(v − η_v lack), Y_i ← clip(Y_i + η (b_i + κ − ⟨x,g_i⟩), 0, ξ).
 
     The policy is that of the average of all x so far, this one included.
     """
     H, S, A = flow.x.shape
-    x, logits = flow.x, one.logits
+    x, logits = flow.x, iterate.logits
     flow.steps[0] += 1
     for h in range(H):
         best, total = -np.inf, 0.0
         for s in range(S):
             for a in range(A):
-                if one.available[h, s, a]:
+                if iterate.available[h, s, a]:
                     logits[h, s, a] += rule.alpha * flow.slope[h, s, a]
                     best = max(best, logits[h, s, a])
         for s in range(S):
-            one.V[h, 0, s] = dual_move(one.V[h, 0, s], -flow.lack[h, s], rule.eta_v, flow.top[h])
+            iterate.V[h, 0, s] = dual_move(iterate.V[h, 0, s], -flow.lack[h, s], rule.eta_v, flow.top[h])
             for a in range(A):
-                if one.available[h, s, a]:
+                if iterate.available[h, s, a]:
                     logits[h, s, a] -= best
                     x[h, s, a] = np.exp(logits[h, s, a])
                     total += x[h, s, a]
@@ -293,6 +293,6 @@ def flow_step(one: Iterate, flow: Flow, rule: FlowRule) -> None:
                 flow.mean[h, s, a] += (x[h, s, a] - flow.mean[h, s, a]) / (flow.steps[0] + 1.0)
                 mass += flow.mean[h, s, a]
             for a in range(A):
-                one.policy[h, s, a] = flow.mean[h, s, a] / mass
-    for i in range(len(one.Y)):
-        one.Y[i] = dual_move(one.Y[i], one.b[i] + rule.kappa - flow.reached[i], rule.eta, rule.xi)
+                iterate.policy[h, s, a] = flow.mean[h, s, a] / mass
+    for i in range(len(iterate.Y)):
+        iterate.Y[i] = dual_move(iterate.Y[i], iterate.b[i] + rule.kappa - flow.reached[i], rule.eta, rule.xi)
