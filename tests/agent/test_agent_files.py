@@ -15,6 +15,9 @@ from gymnasium import spaces
 
 import noregret as nr
 from noregret.agent import files
+from noregret.agent.minds.soft_cells.counts import CountModel
+from noregret.agent.minds.soft_cells.forests import ForestModel
+from noregret.agent.minds.soft_cells.vectors import VectorModel
 from noregret.errors import FileError, NoRegretError
 from tests.agent.toys import BOX, MASKS, Toy
 
@@ -142,11 +145,19 @@ def test_a_mind_that_found_its_features_is_read_only_as_it_was_written(tmp_path:
 
 @pytest.fixture(scope="module")
 def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Agents that found their features, of vectors and of numbers."""
+    """Agents that found their features, of vectors with prototypes and with trees, and of numbers."""
     path, out = tmp_path_factory.mktemp("agents") / "a.npz", {}
-    for kind, space in (("vectors", BOX), ("numbers", spaces.Discrete(5))):
+    models = {"vectors": (BOX, VectorModel), "trees": (BOX, ForestModel), "numbers": (spaces.Discrete(5), CountModel)}
+    for kind, (space, model) in models.items():
         agent = nr.Agent(Toy(space, spaces.Discrete(3), MASKS, ends=0.1), limit=2.0, horizon=5, states=9)
-        agent.learn(60, progress_bar=False).save(path)
+        agent.learn(60, progress_bar=False)
+        mind: Any = agent.learner
+        for _ in range(300):
+            if isinstance(mind.planner.model, model):
+                break
+            agent.learn(1, progress_bar=False)
+        assert isinstance(mind.planner.model, model)
+        agent.save(path)
         with np.load(path) as file:
             out[kind] = dict(file)
     return out
@@ -159,14 +170,14 @@ def refused(path: Path, arrays: dict[str, Any], said: str = "") -> None:
     assert said in str(error.value) and str(path) in str(error.value) and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("kind", ["vectors", "numbers"])
+@pytest.mark.parametrize("kind", ["vectors", "trees", "numbers"])
 def test_every_array_of_soft_cells_is_checked(tmp_path: Path, cells: dict[str, dict[str, Any]], kind: str) -> None:
     good, path = cells[kind], tmp_path / "a.npz"
     np.savez(path, **files.sealed(good))
     nr.Agent.load(path)
     names = [name for name in good if name.startswith("state.")]
     assert {name.split("/")[0] for name in names if "/" in name} == {
-        f"state.{g}" for g in ("record", "memory", "dual", "trials", "plan", "best")
+        f"state.{g}" for g in ("record", "memory", "dual", "trials", "kinds", "plan", "best")
     }
     for name in names:
         array, called = good[name], f"state[{name.removeprefix('state.')!r}]"
@@ -198,6 +209,11 @@ def test_every_array_of_soft_cells_is_checked(tmp_path: Path, cells: dict[str, d
         ("vectors", "plan/model.Z", lambda a: 100 * a),
         ("vectors", "plan/model.active", lambda a: a + 1),
         ("vectors", "plan/model.chances", lambda a: 2 * a),
+        ("trees", "plan/model.child", lambda a: np.zeros_like(a)),
+        ("trees", "plan/model.after", lambda a: np.full_like(a, 1 << 30)),
+        ("trees", "plan/model.first", lambda a: a[::-1].copy()),
+        ("trees", "plan/model.coordinate", lambda a: a + 1),
+        ("trees", "plan/model.roots", lambda a: a + (1 << 20)),
         ("vectors", "plan/width", lambda a: 1e-9 * a),
         ("vectors", "plan/outlook", lambda a: 0 * a),
         ("vectors", "memory/lengths", lambda a: a[::-1] + 1),

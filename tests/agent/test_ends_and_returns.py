@@ -40,8 +40,13 @@ class Corridor(gymnasium.Env[Any, int]):
 
 
 def model_of(agent: nr.Agent) -> VectorModel:
-    model = agent.learner.planner.model  # type: ignore[attr-defined]
-    assert isinstance(model, VectorModel)
+    """A model with prototypes: that of the plan in use, or one made now from what was seen."""
+    mind: Any = agent.learner
+    model = mind.planner.model
+    if not isinstance(model, VectorModel):
+        seen, units = mind.memory.transitions(), mind.record.units()
+        score, random = np.zeros(len(seen.first)), np.random.default_rng(0)
+        model = VectorModel.learned(mind.draw, seen, units, score, (mind.states, None, random))
     return model
 
 

@@ -15,6 +15,8 @@ from noregret.agent.minds.soft_cells.trials import ConstantTrials
 
 CONTEST = PlanContest(10.0, Aim(np.array([-1.0]), np.array([1.0]), np.zeros(1), np.full(1, 20.0), np.zeros(1)))
 
+GOOD = np.tile([6.0, 0.0], (8, 1))  # totals of a plan
+
 
 class Steady(gymnasium.Env[Any, int]):
     """Pays 1 at the end if nothing but action 2 was played: no observation tells, so no model of them can know."""
@@ -55,11 +57,13 @@ def test_every_action_once_then_the_best_again_then_none() -> None:
     brought = {0: (1.0, 0.0), 1: (9.0, -5.0), 2: (5.0, 0.0)}
     turns = []
     for episode in range(60):
-        if (action := trials.due(episode, CONTEST)) >= 0:
+        if (action := trials.due(episode, CONTEST, GOOD)) >= 0:
             turns.append((episode, action))
             trials.add(action, np.array(brought[action]))
     assert [action for _, action in turns] == [0, 1, 2, 2, 0, 2, 0], "what breaks the limit is not tried again"
     assert [episode for episode, _ in turns] == [5, 9, 13, 17, 21, 25, 29]
+    later = [episode for episode in range(60, 90) if trials.due(episode, CONTEST, GOOD - 6.0) == 2]
+    assert later == [65, 73, 81, 89], "while it looks better than the plan, it is tried on"
     best = trials.best(CONTEST)
     assert best is not None and best[0] == 2 and len(best[1]) == 3
     copy = ConstantTrials(3, 2)
@@ -69,5 +73,5 @@ def test_every_action_once_then_the_best_again_then_none() -> None:
 
 def test_of_many_actions_some_are_tried() -> None:
     trials = ConstantTrials(1000, 2)
-    turns = [action for episode in range(1000) if (action := trials.due(episode, CONTEST)) >= 0]
+    turns = [action for episode in range(1000) if (action := trials.due(episode, CONTEST, GOOD)) >= 0]
     assert len(set(turns)) == 30 and min(turns) == 0 and max(turns) == 999

@@ -15,7 +15,7 @@ from noregret.agent.minds.soft_cells.kernels.interpolation import (
     nearest,
     smooth_matrix,
 )
-from noregret.agent.minds.soft_cells.kernels.rows import ModelRows, Seen, build_rows
+from noregret.agent.minds.soft_cells.kernels.rows import ModelRows, Seen, build_rows, no_pools
 from noregret.agent.minds.soft_cells.kernels.sweep import Belief, PlanValues, Wish, backward, soft_max, values_at
 from tests.reference import cells as slow
 
@@ -51,7 +51,9 @@ def rows_of(
     pay = np.where(terminal[:, None], random.random((N, J)), 0.0)
     untried, ends = np.maximum(unknown, 0.2), random.random(N * A) * (random.random(N * A) < 0.5)
     signal = random.random((N, A, J))
-    rows = ModelRows(first, after, weight, unknown, untried, signal, allowed, ends, terminal, pay, correction, projector)
+    rows = ModelRows(
+        first, after, weight, unknown, untried, signal, allowed, ends, terminal, pay, correction, projector, *no_pools()
+    )
     return rows, shift, visits
 
 

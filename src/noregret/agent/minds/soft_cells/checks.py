@@ -15,8 +15,9 @@ from noregret.agent.minds.checking import MANY, Checked
 from noregret.agent.minds.soft_cells.contest import KEPT
 from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS
 from noregret.agent.minds.soft_cells.dynamics import FOURIER, MOST_DIMENSIONS, POINTS
-from noregret.agent.minds.soft_cells.history import LENGTHS
+from noregret.agent.minds.soft_cells.history import LENGTHS, RECENT
 from noregret.agent.minds.soft_cells.kernels.interpolation import EDGE
+from noregret.agent.minds.soft_cells.kinds import KINDS
 from noregret.agent.minds.soft_cells.planner import MOST_ZOOM
 from noregret.agent.minds.soft_cells.types import Arrays
 from noregret.errors import InputError
@@ -48,6 +49,10 @@ def checked(arrays: Arrays, spec: WorldSpec, budget: int) -> Arrays:
     who = c.take("trials/who", "trials", "whole", 0, spec.n_actions - 1)
     c.must((np.diff(who) >= 0).all() and (np.bincount(who, minlength=1) <= KEPT).all(), "trials/who", "actions in their order")
     out |= {"trials/who": who, "trials/totals": c.take("trials/totals", "trials J")}
+    who = c.take("kinds/who", "judged", "whole", 0, len(KINDS) - 1)
+    c.must((np.diff(who) >= 0).all() and (np.bincount(who, minlength=1) <= KEPT).all(), "kinds/who", "kinds in their order")
+    out |= {"kinds/who": who, "kinds/totals": c.take("kinds/totals", "judged J")}
+    out["kinds/waited"] = c.take("kinds/waited", f"{len(KINDS)}", "whole", 0, MANY)
     c.must(max(built, settled) <= episodes and following >= 1, "counters", "no more than the episodes learned")
     _record(c, out)
     kept = _vectors(c, out, spec) if spec.dimension else _numbers(c, out, spec, budget)
@@ -81,8 +86,8 @@ def checked_plan(plan: Arrays, spec: WorldSpec, waves: int) -> Arrays:
     c = Checked(plan, H=spec.horizon, A=spec.n_actions, m=spec.n_constraints, J=1 + spec.n_constraints)
     out: Arrays = {}
     _plan(c, out, "", spec, 8 * most_bytes(sum(array.nbytes for array in plan.values())))
-    N, smooth = c.sizes["N"] + 1, 0  # numbered states have an end besides
-    if spec.dimension:
+    N, smooth = c.sizes["N"] + 1, 0  # numbered states and those of trees have an end besides
+    if "model.Z" in out:
         D = out["model.Z"].shape[1]
         N, smooth = c.sizes["N"], D + D * (D + 1) // 2 + waves
     out["V"] = c.take("V", f"{spec.horizon + 1} J {N}", "single", -1e30, 1e30)
@@ -100,6 +105,8 @@ def _record(c: Checked, out: Arrays) -> None:
     out["record/best"] = c.take("record/best", str(lengths), odd="inf")
     out["record/returns"] = returns = c.take("record/returns", "2", odd="inf")
     c.must(not (out["record/best"] == np.inf).any(), "record/best", "sums that were seen")
+    out["record/recent"] = recent = c.take("record/recent", "recent")
+    c.must(len(recent) <= RECENT, "record/recent", f"at most {RECENT} returns")
     out["record/most"] = most = c.take("record/most", "m", odd="inf")
     c.must(not (most == np.inf).any(), "record/most", "totals that were seen")
     none = bool((returns == (np.inf, -np.inf)).all())
@@ -170,7 +177,11 @@ def _plan(c: Checked, out: Arrays, group: str, spec: WorldSpec, room: int) -> No
     arrays.take("zooms", "m", low=1.0, high=MOST_ZOOM)
     c.sizes.pop("N", None)
     states = f"{group}model.visits"
-    need = (_vector_model if spec.dimension else _count_model)(arrays, spec)
+    kind = _vector_model if spec.dimension else _count_model
+    for name, other in (("roots", _forest_model), ("keys", _count_model)):
+        if spec.dimension and f"{group}model.{name}" in c:
+            kind = other
+    need = kind(arrays, spec)
     need += 4 * (H + 1) * J * (c.sizes["N"] + 1)
     if need > room:
         raise InputError(
@@ -200,8 +211,13 @@ def _shared(arrays: _Group) -> None:
 
 
 def _count_model(arrays: _Group, spec: WorldSpec) -> int:
-    states = arrays.take("model.states", "N", "whole", 0, spec.n_states - 1)
-    arrays.must(0 < len(states) == len(np.unique(states)), "model.states", "states, each once")
+    if spec.dimension:
+        states = arrays.take("model.keys", f"N {spec.dimension}")
+        arrays.must(0 < len(states) == len(np.unique(states + 0.0, axis=0)), "model.keys", "vectors, each once")
+        arrays.take("model.near", "", "truth")
+    else:
+        states = arrays.take("model.states", "N", "whole", 0, spec.n_states - 1)
+        arrays.must(0 < len(states) == len(np.unique(states)), "model.states", "states, each once")
     _shared(arrays)
     n, A = len(states), spec.n_actions
     row = arrays.take("model.row", f"entries{arrays.group}", "whole", 0, n * A - 1)
@@ -211,6 +227,30 @@ def _count_model(arrays: _Group, spec: WorldSpec) -> int:
     arrays.take("model.mean", "N A J")
     arrays.take("model.n0", "", low=1e-6, high=1e6)
     return 16 * len(row) + 8 * n * A * (3 + 1 + spec.n_constraints)
+
+
+def _forest_model(arrays: _Group, spec: WorldSpec) -> int:
+    """Trees: every way through them must end in a leaf."""
+    group, A = arrays.group, spec.n_actions
+    X = arrays.take("model.X", f"N {spec.dimension}")
+    arrays.must(len(X) > 0, "model.X", "a state")
+    _shared(arrays)
+    roots = arrays.take("model.roots", f"trees{group}", "whole", 0, MANY)
+    arrays.must(len(roots) > 0 and len(roots) % A == 0, "model.roots", "as many trees for each action")
+    coordinate = arrays.take("model.coordinate", f"nodes{group}", "whole", -1, spec.dimension - 1)
+    arrays.take("model.cut", f"nodes{group}")
+    child = arrays.take("model.child", f"nodes{group}", "whole", 0, MANY)
+    first = arrays.take("model.first", f"bounds{group}", "whole", 0, MANY)
+    after = arrays.take("model.after", f"entries{group}", "whole", 0, len(X))
+    L, n = len(first) - 1, len(child)
+    whole = L > 0 and first[0] == 0 and first[-1] == len(after) and (np.diff(first) > 0).all()
+    arrays.must(whole, "model.first", "where each leaf begins, up to the end")
+    arrays.take("model.signal", f"{L} J", low=0.0, high=1.0)
+    arrays.must((roots < n).all(), "model.roots", "nodes")
+    leaf = coordinate < 0
+    good = (child[leaf] < L).all() and (child[~leaf] > np.flatnonzero(~leaf)).all() and (child[~leaf] + 1 < n).all()
+    arrays.must(good, "model.child", "a later node, or a leaf")
+    return len(X) * A * (len(roots) // A * 24 + 8 * (3 + spec.n_constraints)) + 16 * len(after)
 
 
 def _seen(arrays: _Group, N: int) -> None:

@@ -18,6 +18,8 @@ from noregret.agent.minds.soft_cells.types import Array
 KEPT, _FEWEST, _PROVEN = 40, 3, 8
 #: Clearly worse: by this share of the range of returns (of the scale of a limit), and by this many standard errors.
 _SHARE, _SHARE_OF_LIMIT, _ERRORS = 0.1, 0.25, 2.5
+#: The same for constant actions and for kinds of models, which are compared by more episodes.
+TRIVIAL = 0.02
 #: How many ranges of returns it is worth to miss a bound by its whole scale.
 _PENALTY = 2.0
 
@@ -41,13 +43,19 @@ class PlanContest(NamedTuple):
         """One number: the mean return, less what is missed."""
         return float(tally[:, 0].mean() / self.apart - _PENALTY * np.maximum(self.missed(tally) - 0.02, 0.0).sum())
 
-    def lost(self, now: Array, best: Array) -> bool:
-        """Whether a plan with the tally ``now`` is clearly worse than the champion with the tally ``best``."""
+    def lost(self, now: Array, best: Array, share: float = _SHARE) -> bool:
+        """Whether a plan with the tally ``now`` is clearly worse than the champion with the tally ``best``.
+
+        Args:
+            now: (n,1+m).
+            best: (k,1+m).
+            share: of the range of returns, by which it must be poorer at least.
+        """
         if self.apart <= 0.0 or len(now) < _FEWEST or len(best) < _FEWEST:
             return False
         error = np.maximum(best.std(axis=0), now.std(axis=0)) * math.sqrt(1.0 / len(now) + 1.0 / len(best))
         below = best.mean(axis=0) - now.mean(axis=0)
-        poorer = below[0] > max(_SHARE * self.apart, _ERRORS * error[0]) and not (self.missed(best) > _SHARE_OF_LIMIT).any()
+        poorer = below[0] > max(share * self.apart, _ERRORS * error[0]) and not (self.missed(best) > _SHARE_OF_LIMIT).any()
         dearer = (self.missed(now) > 0.0) & (below[1:] > np.maximum(_SHARE_OF_LIMIT * self.aim.scale, _ERRORS * error[1:]))
         return bool(self.score(now) < self.score(best) and (poorer or dearer.any()))
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from noregret.agent.minds.protocol import PlayedEpisode
-from noregret.agent.minds.soft_cells.history import Units
-from noregret.agent.minds.soft_cells.kernels.rows import ModelRows
+from noregret.agent.minds.soft_cells.history import Transitions, Units
+from noregret.agent.minds.soft_cells.kernels.rows import ModelRows, no_pools
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values
-from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers, Observation, Singles
+from noregret.agent.minds.soft_cells.returning import come_back, numbered
+from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation, Singles
 from noregret.problems.worlds import WorldSpec
 
 #: Distinct transitions counted, at most; later ones count as visits only.
 MOST_TRANSITIONS = 200_000
+#: What follows a vector is certain where at most this share of all transitions told apart was not the first of its pair.
+MOST_UNCERTAIN = 0.01
 
 
 class Counts:
@@ -74,32 +79,14 @@ class Counts:
 
     def model(self, units: Units) -> CountModel:
         """The model that all counts give."""
-        n, A, stride = len(self.place), self.spec.n_actions, self.budget + 1
+        n, stride = len(self.place), self.budget + 1
         keys = np.array(sorted(self.next), dtype=np.int64)
         times = np.array([self.next[key] for key in keys.tolist()], dtype=np.float64)
         row, after = keys // stride, keys % stride
         after = np.where(after == self.budget, n, after)
-        visits = self.visits[:n].copy()
-        n0 = _surprise(row, times, n * A)
-        per_action = self.sums[:n].sum(axis=0) / np.maximum(visits.sum(axis=0), 1.0)[:, None]
-        unseen = visits.sum(axis=0) == 0
-        per_action[unseen] = self.sums[:n].sum(axis=(0, 1)) / max(visits.sum(), 1.0)
-        mean = np.where(visits[:, :, None] > 0.0, self.sums[:n] / np.maximum(visits, 1.0)[:, :, None], per_action)
-        states = np.array(list(self.place), dtype=np.int64)
-        allowed = self.allowed[:n].copy()
-        allowed[~allowed.any(axis=1)] = True
-        parts = {
-            "states": states,
-            "row": row,
-            "after": after,
-            "times": times,
-            "visits": visits,
-            "mean": mean,
-            "allowed": allowed,
-            "starts": self.starts[:n].copy(),
-            "n0": np.array(n0),
-        }
-        return CountModel(units, parts)
+        counted = _Counted(row, after, times, self.visits[:n].copy(), self.sums[:n], self.allowed[:n].copy())
+        states = {"states": np.array(list(self.place), dtype=np.int64), "starts": self.starts[:n].copy()}
+        return CountModel(units, states | counted.parts())
 
     def arrays(self) -> Arrays:
         """All counts, by name."""
@@ -118,6 +105,67 @@ class Counts:
             setattr(self, name, arrays[name].copy())
 
 
+class _Counted(NamedTuple):
+    """What was counted of n states."""
+
+    row: Integers  # (entries,) state·A + action
+    after: Integers  # (entries,) what followed; n for an end
+    times: Array  # (entries,)
+    visits: Array  # (n,A)
+    sums: Array  # (n,A,J)
+    allowed: Flags  # (n,A)
+
+    def parts(self) -> Arrays:
+        """The parts of a model; signals of a pair that was never tried are the mean of its action."""
+        visits, sums = self.visits, self.sums
+        per_action = sums.sum(axis=0) / np.maximum(visits.sum(axis=0), 1.0)[:, None]
+        unseen = visits.sum(axis=0) == 0
+        per_action[unseen] = sums.sum(axis=(0, 1)) / max(visits.sum(), 1.0)
+        mean = np.where(visits[:, :, None] > 0.0, sums / np.maximum(visits, 1.0)[:, :, None], per_action)
+        allowed = self.allowed
+        allowed[~allowed.any(axis=1)] = True
+        return {
+            "row": self.row,
+            "after": self.after,
+            "times": self.times,
+            "visits": visits,
+            "mean": mean,
+            "allowed": allowed,
+            "n0": np.array(_surprise(self.row, self.times, visits.size)),
+        }
+
+
+def table_of(seen: Transitions, units: Units, budget: int, near: bool) -> CountModel | None:
+    """Counts of vectors that come back exactly; None where they do not, or where what follows a pair is not certain.
+
+    Args:
+        seen: kept transitions.
+        units: how signals are mapped.
+        budget: the most states told apart; None is given where there are more.
+        near: whether a vector that was never seen is taken for the nearest one; else all actions have the same chance there.
+    """
+    n, A = len(seen.actions), seen.masks.shape[1]
+    state = numbered(np.concatenate([seen.before, seen.after]))
+    N = int(state.max()) + 1
+    if not come_back(state[:n]) or N > budget:
+        return None
+    pair = state[:n] * A + seen.actions
+    key, times = np.unique(pair * (N + 1) + np.where(seen.ended, N, state[n:]), return_counts=True)
+    row, after = key // (N + 1), key % (N + 1)
+    if len(row) - len(np.unique(row)) > MOST_UNCERTAIN * len(row):
+        return None
+    visits, sums, allowed = np.zeros((N, A)), np.zeros((N, A, units.low.size)), np.zeros((N, A), dtype=np.bool_)
+    np.add.at(visits, (state[:n], seen.actions), 1.0)
+    np.add.at(sums, (state[:n], seen.actions), seen.signals)
+    np.logical_or.at(allowed, state[:n], seen.masks)
+    keys = np.zeros((N, seen.before.shape[1]))
+    keys[state[n:]] = seen.after
+    keys[state[:n]] = seen.before
+    starts = np.bincount(state[seen.first], minlength=N).astype(np.float64)
+    parts = _Counted(row, after, times.astype(np.float64), visits, sums, allowed).parts()
+    return CountModel(units, {"keys": keys + 0.0, "starts": starts, "near": np.array(near)} | parts)
+
+
 class CountModel:
     """Rows from counts; the last prototype is the end.
 
@@ -130,7 +178,12 @@ class CountModel:
         n, A = parts["visits"].shape
         self.n = n + 1
         self.starts = np.append(parts["starts"], 0.0) / parts["starts"].sum()
-        self.place = {state: place for place, state in enumerate(parts["states"].tolist())}
+        self.place: dict[int, int] = {}
+        self.keyed: dict[bytes, int] = {}
+        if "keys" in parts:
+            self.keyed = {key.tobytes(): place for place, key in enumerate(parts["keys"])}
+        else:
+            self.place = {state: place for place, state in enumerate(parts["states"].tolist())}
         totals = np.bincount(parts["row"], weights=parts["times"], minlength=n * A)
         weight = parts["times"] / totals[parts["row"]]
         first = np.searchsorted(parts["row"], np.arange((n + 1) * A + 1))
@@ -151,6 +204,7 @@ class CountModel:
             np.zeros((n + 1, J)),
             np.zeros((0, (n + 1) * A), np.float32),
             np.zeros((n + 1, 0), np.float32),
+            *no_pools(),
         )
 
     def rows(self) -> ModelRows:
@@ -158,7 +212,7 @@ class CountModel:
         return self._rows
 
     def values(self, observation: Observation, h: int, wish: Wish, values: PlanValues) -> Singles | None:
-        """Q (J,A) at an observation and step; None where it was never seen.
+        """Q (J,A) at an observation and step; None where nothing is known.
 
         Args:
             observation: as the mind sees it.
@@ -166,12 +220,21 @@ class CountModel:
             wish: prices and sharpness.
             values: of the steps after.
         """
-        place = self.place.get(int(observation))
+        place = self._find(np.asarray(observation, dtype=np.float64)) if self.keyed else self.place.get(int(observation))
         if place is None:
             return None
         Q = np.zeros(self._rows.signal.shape[:0:-1], np.float32)
         action_values(self._rows, wish, values.V[h + 1], len(values.coef) - h, Q, (place, place + 1))
         return Q
+
+    def _find(self, vector: Array) -> int | None:
+        """The place of a vector, or of the nearest that was seen, where each coordinate is as wide as its range."""
+        place = self.keyed.get((vector + 0.0).tobytes())
+        if place is None and self.parts["near"]:
+            keys = self.parts["keys"]
+            wide = np.maximum(np.ptp(keys, axis=0), 1e-12)
+            place = int((((keys - vector) / wide) ** 2).sum(axis=1).argmin())
+        return place
 
     def describe(self) -> list[str]:
         """What was found, one line each."""

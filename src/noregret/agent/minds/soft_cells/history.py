@@ -16,6 +16,8 @@ from noregret.problems.worlds import WorldSpec
 
 #: Lengths of stretches whose best sum is kept, at most.
 LENGTHS = 17
+#: Returns that are remembered, and how many times further away than the poor ones of them disasters count.
+RECENT, _TAIL = 100, 3.0
 
 
 class Transitions(NamedTuple):
@@ -69,6 +71,7 @@ class Record:
         self.lengths = np.unique(np.linspace(1, spec.horizon, LENGTHS).astype(np.int64))
         self.best = np.full(len(self.lengths), -np.inf)  # raw
         self.returns = np.array([np.inf, -np.inf])  # the least and the most of whole episodes
+        self.recent = np.zeros(0)  # returns of the last whole episodes
         self.most = np.full(spec.n_constraints, -np.inf)  # the most that a whole episode brought, of each constraint
 
     def signals(self, played: PlayedEpisode) -> Array:
@@ -87,6 +90,7 @@ class Record:
                 self.best[j] = max(self.best[j], (sums[n:] - sums[:-n])[:L].max())
         if ended or L == H:
             self.returns = np.array([min(self.returns[0], sums[-1]), max(self.returns[1], sums[-1])])
+            self.recent = np.append(self.recent, sums[-1])[-RECENT:]
             self.most = np.maximum(self.most, signals[:, 1:].sum(axis=0))
 
     @property
@@ -104,9 +108,21 @@ class Record:
         low = np.where(flat & (np.arange(len(flat)) > 0), self.high - 1.0, self.low)
         return Units(low, np.where(flat, 1.0, self.high - self.low))
 
+    @property
+    def apart(self) -> float:
+        """How far returns lie apart: the range of all, but not much more than from the best to the poor ones of late.
+
+        A single disaster must not make all other differences look small.
+        """
+        if not np.isfinite(self.returns).all():
+            return 0.0
+        low, high = self.returns.tolist()
+        poor = float(np.quantile(self.recent, 0.25)) if len(self.recent) else low
+        return float(min(high - low, _TAIL * (high - poor)) if high > poor else high - low)
+
     def spread(self, units: Units) -> float:
         """How far the returns of episodes lie apart, in mapped reward."""
-        return float(max(self.returns[1] - self.returns[0], 0.0) / units.width[0]) if np.isfinite(self.returns).all() else 0.0
+        return float(self.apart / units.width[0])
 
     def best_ahead(self, units: Units) -> Array:
         """(H,) G(H-h-1): the best sum of mapped rewards ever seen in H-h-1 steps in a row, as many as follow step h."""
@@ -130,11 +146,18 @@ class Record:
 
     def arrays(self) -> Arrays:
         """All that was seen, by name."""
-        return {"low": self.low, "high": self.high, "best": self.best, "returns": self.returns, "most": self.most}
+        return {
+            "low": self.low,
+            "high": self.high,
+            "best": self.best,
+            "returns": self.returns,
+            "most": self.most,
+            "recent": self.recent,
+        }
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave."""
-        for name in ("low", "high", "best", "returns", "most"):
+        for name in ("low", "high", "best", "returns", "most", "recent"):
             setattr(self, name, arrays[name])
 
 

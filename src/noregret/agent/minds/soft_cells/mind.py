@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,17 +13,19 @@ import numpy as np
 from noregret._system.checks import integer
 from noregret.agent.minds.protocol import PlayedEpisode, Policy
 from noregret.agent.minds.soft_cells.checks import checked, checked_plan
-from noregret.agent.minds.soft_cells.contest import PlanContest, count
-from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS, CountModel, Counts
+from noregret.agent.minds.soft_cells.contest import TRIVIAL, PlanContest, count
+from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS, CountModel, Counts, table_of
 from noregret.agent.minds.soft_cells.dual import Aim, PriceSearch
 from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS
+from noregret.agent.minds.soft_cells.forests import STARTS, TREES, USED, ForestModel
 from noregret.agent.minds.soft_cells.growth import grown
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
-from noregret.agent.minds.soft_cells.planner import Outlook, Planned, Planner
+from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, ModelKinds
+from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Planner
 from noregret.agent.minds.soft_cells.trials import ConstantTrials
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
-from noregret.agent.minds.soft_cells.vectors import Draw, VectorModel
+from noregret.agent.minds.soft_cells.vectors import Draw, VectorModel, most_prototypes
 from noregret.errors import InputError, shown, unknown_name
 from noregret.problems.worlds import WorldSpec
 
@@ -30,11 +33,13 @@ if TYPE_CHECKING:
     from noregret.agent.adequacy import Adequacy
 
 _OPTIONS: dict[str, float | None] = {"states": None, "transitions": 100_000, "margin": 0.02}
-#: States that a model tells apart, at most, unless told otherwise: of vectors, of numbers.
-_STATES = (3000, 20_000)
+#: Numbers that a model tells apart, at most, unless told otherwise.
+_STATES = 20_000
 #: A model is made anew when the number of episodes has grown by this factor, and after this many episodes at the latest; each
 #: for vectors, then for numbers.
 _GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
+#: While no episode has met a limit, counts are planned with anew after each episode, or after more where that is so much work.
+_WORK = 20_000_000
 #: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
 _LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
 
@@ -76,7 +81,7 @@ class SoftCells:
             if name not in _OPTIONS:
                 raise unknown_name("option of soft-cells", name, _OPTIONS)
         chosen: dict[str, object] = {**_OPTIONS, **options}
-        most = min(_STATES[0], max(500, 30_000 // spec.n_actions)) if spec.dimension else min(_STATES[1], spec.n_states)
+        most = most_prototypes(spec) if spec.dimension else min(_STATES, spec.n_states)
         self.states = most if chosen["states"] is None else integer("states", chosen["states"], 2)
         self.transitions = integer("transitions", chosen["transitions"], 1)
         margin = chosen["margin"]
@@ -93,6 +98,7 @@ class SoftCells:
         self.tally = np.zeros((0, 1 + spec.n_constraints))  # totals of the last episodes of the plan in use
         self.champion: Champion | None = None
         self.trials = ConstantTrials(spec.n_actions, 1 + spec.n_constraints)
+        self.kinds = ModelKinds(1 + spec.n_constraints)
         self.resort = -1  # the constant action that plays until the next model, as the plan was clearly worse; -1 for none
 
     # -- playing
@@ -172,6 +178,7 @@ class SoftCells:
             return
         self.costs.observe(totals[1:], self._aim(self.planner))
         self.tally = count(self.tally, totals)
+        self.kinds.add(FOREST if isinstance(self.planner.model, ForestModel) else CELLS, totals)
         self._compare(self._contest(self.planner))
 
     @property
@@ -179,10 +186,10 @@ class SoftCells:
         """The action that plays an episode alone which begins now, on trial or as the last resort; -1 where the plan plays."""
         if self.planner is None or self.resort >= 0:
             return self.resort
-        return self.trials.due(self.episodes, self._contest(self.planner))
+        return self.trials.due(self.episodes, self._contest(self.planner), self.tally)
 
     def _contest(self, planner: Planner) -> PlanContest:
-        return PlanContest(float(self.record.returns[1] - self.record.returns[0]), self._aim(planner))
+        return PlanContest(self.record.apart, self._aim(planner))
 
     def _compare(self, contest: PlanContest) -> None:
         """Compare the plan in use with the champion: keep it, crown it, or give it up."""
@@ -199,7 +206,7 @@ class SoftCells:
             self.alarms += 1
         simple = self.trials.best(contest)
         known = [self.tally] if self.champion is None else [self.tally, self.champion.tally]
-        if simple is not None and all(contest.lost(tally, simple[1]) for tally in known):
+        if simple is not None and all(contest.lost(tally, simple[1], TRIVIAL) for tally in known):
             self.resort = simple[0]
 
     def _build(self) -> None:
@@ -208,22 +215,34 @@ class SoftCells:
             self.champion.prices = self.costs.arrays()
         units = self.record.units()
         outlook = Outlook.of(self.record, units)
-        model: VectorModel | CountModel
-        if isinstance(self.memory, Counts):
-            model = self.memory.model(units)
-        else:
-            assert self.draw is not None
-            seen = self.memory.transitions()
-            sides = (
-                self.planner.model.sides if self.planner is not None and isinstance(self.planner.model, VectorModel) else None
-            )
-            random = np.random.default_rng([self.seed, 0xCE12, self.episodes])
-            score = self._score(units, outlook, (seen.signals, seen.first, seen.lengths, seen.ended))
-            model = VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
+        model = self.memory.model(units) if isinstance(self.memory, Counts) else self._vectors(self.memory, units, outlook)
         self.planner = Planner(model, outlook, self.spec.horizon)
         self.built, self.tally, self.resort = self.episodes, self.tally[:0], -1
+        if isinstance(model, CountModel) and not self.record.met.all():  # what was tried last is not to be tried again
+            self.next = self.built + 1 + model.parts["visits"].size * self.spec.horizon // _WORK
+            return
         kind = 0 if self.spec.dimension else 1
         self.next = max(self.built + 1, min(math.ceil(_GROWTH[kind] * self.built), self.built + _PATIENCE[kind]))
+
+    def _vectors(self, memory: EpisodeMemory, units: Units, outlook: Outlook) -> Model:
+        """A new model of vectors, of the kind whose turn it is.
+
+        Where vectors come back and what follows is certain, a table of them is exact. It takes the place of prototypes where
+        these are too few for it, and while no episode has met a limit: nothing but what was never tried can be the way then.
+        """
+        assert self.draw is not None
+        seen, last = memory.transitions(), self.planner
+        random = np.random.default_rng([self.seed, 0xCE12, self.episodes])
+        met = bool(self.record.met.all())
+        table = table_of(seen, units, _STATES, met)
+        if table is not None and (table.n > self.states or not met):
+            return table
+        if table is None and last is not None and self.kinds.turn(self._contest(last)) == FOREST:
+            worth = partial(last.worth, seen, units)
+            return ForestModel.learned(seen, units, worth, (self.spec.horizon, random))
+        sides = last.model.sides if last is not None and isinstance(last.model, VectorModel) else None
+        score = self._score(units, outlook, (seen.signals, seen.first, seen.lengths, seen.ended))
+        return VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
 
     def _score(self, units: Units, outlook: Outlook, seen: tuple[Array, Integers, Integers, Flags]) -> Array:
         """How good each kept episode was: its mapped reward and, at today's prices, its utilities."""
@@ -286,6 +305,7 @@ class SoftCells:
                 f"estimate {sign * self.costs.estimate[i]:.4g}, observed - estimate {sign * self.costs.gap[i]:+.3g}, "
                 f"debt {self.costs.debt[i]:.3g}"
             )
+        lines += self.kinds.describe() if spec.dimension else []
         if self.resort >= 0:
             lines.append(f"constant: action {self.resort} plays until the next model, as the plan was clearly worse")
         lines.append(
@@ -307,7 +327,9 @@ class SoftCells:
         kept = n * (8 * (spec.dimension + J + 2) + A)
         working = n * (8 * (4 * spec.dimension + 8 * D + 6 * J + 24) + A)
         model = N * A * (8 * (D + J) * 3 + 4 * p + 8 * 5 * (2 * D + 2)) + 16 * N * (P + p)
-        return kept + working + 3 * model + 2 * values + 100 * 3000 * P
+        trees = USED * TREES * (A * (8 + 4 + 4) + 60) + USED * A * 8 * (J + 4)
+        more = 2 * 4 * (H + 1) * J * max(USED + STARTS + 1 - N, 0)
+        return kept + working + 3 * (model + trees) + 2 * values + more + 100 * 3000 * P
 
     # -- keeping
 
@@ -316,7 +338,7 @@ class SoftCells:
         counters = [self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.resort + 1]
         out: Arrays = {"counters": np.array(counters, dtype=np.int64), "tally": self.tally.copy()}
         groups = {"record": self.record.arrays(), "memory": self.memory.arrays(), "dual": self.costs.arrays()}
-        groups["trials"] = self.trials.arrays()
+        groups |= {"trials": self.trials.arrays(), "kinds": self.kinds.arrays()}
         if self.planner is not None:
             groups["plan"] = self.planner.arrays()
         best = self.champion
@@ -332,7 +354,7 @@ class SoftCells:
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave, all of which is checked first; the plan in use is made again, bit for bit."""
         arrays = checked(arrays, self.spec, self.states)
-        groups: dict[str, Arrays] = {"record": {}, "memory": {}, "dual": {}, "trials": {}, "plan": {}, "best": {}}
+        groups: dict[str, Arrays] = {name: {} for name in ("record", "memory", "dual", "trials", "kinds", "plan", "best")}
         try:
             for name, value in arrays.items():
                 if "/" in name:
@@ -341,6 +363,7 @@ class SoftCells:
             self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, resort = arrays["counters"].tolist()
             self.tally, self.resort = arrays["tally"].copy(), resort - 1
             self.trials.restore(groups["trials"])
+            self.kinds.restore(groups["kinds"])
             self.record.restore(groups["record"])
             self.memory.restore(groups["memory"])
             self.costs.restore(groups["dual"])
@@ -359,7 +382,9 @@ class SoftCells:
         """A plan, made again from its arrays."""
         return Planner.again(self._model(plan), plan, self.spec.horizon)
 
-    def _model(self, plan: Arrays) -> VectorModel | CountModel:
+    def _model(self, plan: Arrays) -> Model:
         units = Units(plan["low"], plan["width"])
         parts = {name.removeprefix("model."): value for name, value in plan.items() if name.startswith("model.")}
-        return CountModel(units, parts) if self.draw is None else VectorModel(self.draw, units, parts)
+        if "roots" in parts:
+            return ForestModel(units, parts)
+        return CountModel(units, parts) if self.draw is None or "keys" in parts else VectorModel(self.draw, units, parts)

@@ -8,10 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from noregret.agent.minds.soft_cells.counts import CountModel
-from noregret.agent.minds.soft_cells.history import Record, Units
+from noregret.agent.minds.soft_cells.forests import ForestModel, still_brought
+from noregret.agent.minds.soft_cells.history import Record, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values, backward, soft_max
-from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Observation
+from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
 from noregret.agent.minds.soft_cells.vectors import VectorModel
+
+Model = VectorModel | ForestModel | CountModel
 
 #: Sharpness of the soft-max after the first episode; it grows with the square root of the number of episodes.
 _SHARPNESS = 3.0
@@ -50,7 +53,7 @@ class Outlook(NamedTuple):
 class Planned(NamedTuple):
     """What a plan does: a model, what was planned for, and the values that were found."""
 
-    model: VectorModel | CountModel
+    model: Model
     wish: Wish
     values: PlanValues
     constant: int = -1  # an action that is played throughout, where it can be taken; -1 for none
@@ -80,7 +83,7 @@ class Planned(NamedTuple):
             most: entries; None is given where there would be more, and where observations are vectors.
         """
         model, H = self.model, len(self.values.coef)
-        if isinstance(model, VectorModel) or H * model.rows().signal[..., 0].size > most:
+        if not isinstance(model, CountModel) or model.keyed or H * model.rows().signal[..., 0].size > most:
             return None
         rows = model.rows()
         N, A, J = rows.signal.shape
@@ -103,7 +106,7 @@ class Planner:
         horizon: H.
     """
 
-    def __init__(self, model: VectorModel | CountModel, outlook: Outlook, horizon: int) -> None:
+    def __init__(self, model: Model, outlook: Outlook, horizon: int) -> None:
         self.model, self.outlook, self.H = model, outlook, horizon
         self.rows = model.rows()
         J, p = self.rows.signal.shape[2], self.rows.projector.shape[1]
@@ -122,6 +125,22 @@ class Planner:
         units = self.model.units
         return np.asarray(self.values.V[0, 1:] @ self.model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
 
+    def worth(self, seen: Transitions, units: Units, used: Integers) -> Array:
+        """(n,J) what the states after some transitions are worth halfway to the end, for trees to be split by.
+
+        A plan with trees says it; before there is one, it is what the episodes still brought.
+
+        Args:
+            seen: all transitions.
+            units: how signals are mapped.
+            used: the numbers of those that are asked for.
+        """
+        if not isinstance(self.model, ForestModel):
+            return still_brought(seen, units, self.H)[used]
+        h = self.H // 2
+        worth = self.model.worth(seen.after[used], h, self.wish, self.values)
+        return np.where(seen.ended[used][:, None], (self.H - h) * self.wish.end, worth)
+
     def arrays(self) -> Arrays:
         """What the plan was made of, by name."""
         units, outlook = self.model.units, self.outlook
@@ -136,7 +155,7 @@ class Planner:
         }
 
     @classmethod
-    def again(cls, model: VectorModel | CountModel, plan: Arrays, horizon: int) -> Planner:
+    def again(cls, model: Model, plan: Arrays, horizon: int) -> Planner:
         """The plan whose :meth:`arrays` are given, with its model made again.
 
         Args:

@@ -1,7 +1,8 @@
 """Constant actions, tried early: the simplest policies there are, which no plan may be clearly worse than.
 
 At first every fourth episode plays a single action throughout: each action once, then the best few some times more.
-What they bring is kept. A plan that plays clearly worse than the best of them gives way to it until there is a new model.
+What they bring is kept. A plan that plays clearly worse than the best of them gives way to it until there is a new model. As
+long as the best of them looks better than the plan in use, every eighth episode tries it once more.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers
 
 #: Actions that are tried, at most; how many of them are tried again, and how often.
 _MOST, _BEST, _AGAIN = 30, 2, 2
-#: Every so many episodes one is a trial, until all are done.
-_EVERY = 4
+#: Every so many episodes one is a trial, until all are done; and later, while the best constant action looks better.
+_EVERY, _LATER = 4, 8
 
 
 class ConstantTrials:
@@ -29,15 +30,19 @@ class ConstantTrials:
         self.tried = np.unique(np.linspace(0, n_actions - 1, min(n_actions, _MOST)).astype(np.int64))
         self.totals = [np.zeros((0, n_signals)) for _ in self.tried]
 
-    def due(self, episodes: int, contest: PlanContest) -> int:
+    def due(self, episodes: int, contest: PlanContest, tally: Array) -> int:
         """The action whose turn it is after so many episodes, or -1.
 
         Args:
             episodes: all that were learned from.
             contest: what totals are compared by.
+            tally: (k,1+m) totals of the plan in use.
         """
         n, again = len(self.tried), min(_BEST, len(self.tried)) * _AGAIN
         turn = (episodes - 1) // _EVERY - 1
+        if turn >= n + again and episodes % _LATER == 1 and len(tally):
+            best = self.best(contest)
+            return -1 if best is None or contest.score(best[1]) <= contest.score(tally) else best[0]
         if episodes % _EVERY != 1 or not 0 <= turn < n + again or n < 2:
             return -1
         if turn < n or contest.apart <= 0.0:

@@ -6,15 +6,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noregret.agent.minds.soft_cells.dynamics import Regression, Scaling, find_noise, fit, fourier, regression_waves
+from noregret.agent.minds.soft_cells.dynamics import (
+    MOST_DIMENSIONS,
+    Regression,
+    Scaling,
+    find_noise,
+    fit,
+    fourier,
+    regression_waves,
+)
 from noregret.agent.minds.soft_cells.ends import events
 from noregret.agent.minds.soft_cells.history import Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.interpolation import Boxes, Prototypes, StepNoise, Waves, smooth_matrix
-from noregret.agent.minds.soft_cells.kernels.rows import ModelRows, Seen, build_rows
+from noregret.agent.minds.soft_cells.kernels.rows import ModelRows, Seen, build_rows, no_pools
 from noregret.agent.minds.soft_cells.kernels.sweep import Belief, PlanValues, Wish, values_at
 from noregret.agent.minds.soft_cells.prototypes import Points, Sides, choose_cells
 from noregret.agent.minds.soft_cells.returning import Steps, come_back, count_seen, nothing_seen, numbered
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation, Singles
+from noregret.problems.worlds import WorldSpec
 
 #: Smooth features: this many Fourier features for each dimension, up to a most, with these lengthscales; ridge of their fit.
 _SMOOTH, _MOST_SMOOTH, _SMOOTH_LENGTHS, _SMOOTH_RIDGE = 10, 60, (0.7, 2.0), 1.0
@@ -24,6 +33,17 @@ _REACH = 0.3
 _UNTRIED = 0.25
 #: ε over the side of a fine cell.
 _BLUR = 0.1
+#: Prototypes, from and to; the work of a backward pass of so many steps, in additions, that decides between.
+_PROTOTYPES, _STEPS, _WORK = (400, 3000), 500, 2e8
+
+
+def most_prototypes(spec: WorldSpec) -> int:
+    """How many prototypes a model may have, unless told: so many that a backward pass is no more than so much work."""
+    D = min(spec.dimension, MOST_DIMENSIONS)
+    each = spec.n_actions * (2 * D + 2 + D + D * (D + 1) // 2 + min(_SMOOTH * D, _MOST_SMOOTH))
+    return int(
+        min(max(_WORK / (each * min(spec.horizon, _STEPS)), _PROTOTYPES[0]), max(500, 30_000 // spec.n_actions), _PROTOTYPES[1])
+    )
 
 
 class Draw(NamedTuple):
@@ -177,7 +197,9 @@ class VectorModel:
         ends = (parts["ended"] + parts["doubt"] * np.clip(predicted[:, :, -1], 0.0, 1.0)).ravel()
         allowed, pay = parts["allowed"], parts["pay"]
         untried = np.maximum(unknown, self.belief.untried)
-        return ModelRows(first, after, weight, unknown, untried, signal, allowed, ends, terminal, pay, correction, projector)
+        return ModelRows(
+            first, after, weight, unknown, untried, signal, allowed, ends, terminal, pay, correction, projector, *no_pools()
+        )
 
     def values(self, observation: Observation, h: int, wish: Wish, values: PlanValues) -> Singles | None:
         """Q (J,A) at an observation and step.

@@ -52,6 +52,13 @@ class ModelRows(NamedTuple):
     pay: Array  # (N,J) what an end itself pays, on top of the step's signals
     correction: Singles  # (p,N·A) float32: b(q) - Σ_j w_j b(z_j)
     projector: Singles  # (N,p) float32: coef = projectorᵀ V
+    pool_first: Integers  # (L+1,) int64; entries of ``after`` from N on are pools, each the mean of some prototypes
+    pool: NextPlaces  # (entries,) the prototypes of each pool
+
+
+def no_pools() -> tuple[Integers, NextPlaces]:
+    """The last two fields of rows without pools."""
+    return np.zeros(1, np.int64), np.zeros(0, np.int32)
 
 
 @jit

@@ -23,6 +23,8 @@ from noregret.kernels.compiler.jit import jit
 NEVER = -30.0
 #: A state whose squared distance to a prototype is at most this is that prototype.
 SAME = 1e-12
+#: Values are steady where going on would change them by less than this share of H; asked every so many steps.
+STEADY, CHECKED = 1e-3, 5
 
 
 class Wish(NamedTuple):
@@ -148,21 +150,63 @@ def average(chances: Array, Q: Singles, rows: ModelRows, ended: Array, V: Single
 
 
 @jit
+def fill_pools(V: Singles, rows: ModelRows, out: Singles) -> None:
+    """V (J,N), and after it the mean of each pool, into ``out`` (J,N+L)."""
+    N = V.shape[1]
+    for j in range(len(V)):
+        out[j, :N] = V[j]
+        for pool in range(len(rows.pool_first) - 1):
+            begin, end = rows.pool_first[pool], rows.pool_first[pool + 1]
+            total = 0.0
+            for e in range(begin, end):
+                total += V[j, rows.pool[e]]
+            out[j, N + pool] = total / max(end - begin, 1)
+
+
+@jit
+def steady(values: PlanValues, wish: Wish, h: int) -> bool:
+    """Whether V_h - V_{h+1} and V_{h+1} - V_{h+2} are so near each other that h more such steps change V by less than STEADY·H.
+
+    What is hoped for must grow evenly too: where it does not, values will not.
+    """
+    V, H = values.V, len(values.coef)
+    most = STEADY * H / h
+    for j in range(V.shape[1]):
+        for i in range(V.shape[2]):
+            if abs(V[h, j, i] - 2 * V[h + 1, j, i] + V[h + 2, j, i]) > most:
+                return False
+        for before in range(h):
+            if abs(wish.unknown[j, before] - 2 * wish.unknown[j, before + 1] + wish.unknown[j, before + 2]) > most:
+                return False
+    return True
+
+
+@jit
 def backward(rows: ModelRows, wish: Wish, values: PlanValues) -> None:
     """V_h(z_i) of the soft-max policy, for h = H-1 down to 0.
 
     P̂V = Σ_j w_j V(z_j) + [b(q) - Σ_j w_j b(z_j)]·coef, coef = projectorᵀ V: what is smooth in V is taken at q itself, and only
-    the rest is interpolated. Q gets u (U_h - P̂V)₊ for the unknown share u. Every Q is clipped to [0, H-h].
+    the rest is interpolated. Q gets u (U_h - P̂V)₊ for the unknown share u. Every Q is clipped to [0, H-h]. Once each step adds
+    what the step after it added, all earlier steps add the same.
     """
     V, coef = values.V, values.coef
     H, (N, A, J) = len(coef), rows.signal.shape
     Q, chances = np.zeros((J, N * A), np.float32), np.zeros((N, A))
     average(chances, Q, rows, 0.0 * wish.end, V[H])
+    L = len(rows.pool_first) - 1
+    pooled = np.zeros((J, N + L if L else 0), np.float32)
     for h in range(H - 1, -1, -1):
         smooth_part(V[h + 1], rows.projector, rows.correction, coef[h], Q)
-        action_values(rows, wish, V[h + 1], H - h, Q, (0, N))
+        if L:
+            fill_pools(V[h + 1], rows, pooled)
+        action_values(rows, wish, pooled if L else V[h + 1], H - h, Q, (0, N))
         soft_max(Q, rows.allowed, wish, chances)
         average(chances, Q, rows, (H - h) * wish.end, V[h])
+        if h % CHECKED == 0 and 0 < h < H - 2 and steady(values, wish, h):
+            for before in range(h - 1, -1, -1):
+                V[before] = 2 * V[before + 1] - V[before + 2]
+                coef[before] = 2 * coef[before + 1] - coef[before + 2]
+            break
 
 
 @jit
