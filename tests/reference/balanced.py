@@ -12,7 +12,7 @@ from tests.reference.practical import ReferencePractical
 
 
 class ReferenceBalanced(ReferencePractical):
-    """The practical form with prices that come down faster, a tightening that falls with them, and a soft-max as sharp as pays."""
+    """The practical form with prices that come down faster, a tightening that falls with them, a soft-max as sharp as pays."""
 
     def __init__(self, phi: ArrayLike, H: int, b: ArrayLike, *, price_step: str, **others: Any) -> None:
         assert price_step == "balanced"
