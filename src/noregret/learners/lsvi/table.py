@@ -113,7 +113,7 @@ TABLE = Constants(
     Number(
         "noise_bonus",
         every=(0, PRINTED),
-        practical=("0 if rounding > 0 else 0.35", "times the deviation of what a step pays; nothing where that does not vary"),
+        practical=("0 if rounding > 0 else 0.4", "times the deviation of what a step pays; nothing where that does not vary"),
         counts=("min(0.35, 0.8/sqrt(H))", "times the deviation of what a step pays; all steps learn from each"),
         shared=(0, "not tried there; the constant bonus does not vanish where next values agree"),
     ),
