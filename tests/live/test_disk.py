@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 
 import pytest
 
 pytest.importorskip("fastapi")
+from tests.disks import small_disk
 from tests.live.test_planner import until
 from tests.live.test_server import ask, serving
 from tests.live.toys import H, log, mind, opened, play, seen
@@ -18,15 +18,8 @@ from tests.live.toys import H, log, mind, opened, play, seen
 @pytest.fixture
 def small(tmp_path):
     """A folder on a file system of 4 MB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    line = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
-    if os.getuid() != 0 or subprocess.run(line, capture_output=True).returncode:
-        pytest.skip("a file system of its own cannot be mounted here")
-    try:
+    with small_disk(tmp_path / "small", "size=4m") as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def fill(path) -> None:

@@ -124,6 +124,7 @@ def test_the_policy_of_an_episode_is_the_plan_it_began_with(tmp_path):
         (lambda live: live.set_limit(np.nan), InputError, "finite"),
         (lambda live: live.rollback(7), InputError, "plan 7 is not kept"),
         (lambda live: live.use_fallback(), InputError, "no fallback"),
+        (lambda live: setattr(live, "limit", 3), InputError, "live.limit cannot be set; expected set_limit"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_and_changes_nothing(tmp_path, call, kind, words):

@@ -46,7 +46,7 @@ def test_the_page_shows_totals_against_limits_and_has_the_switches(tmp_path):
                     )
                 page.wait("document.querySelector('.alert') && document.querySelector('.alert').textContent.includes('slo')")
                 assert page.run("document.querySelectorAll('#cards circle').length") > 20
-                assert "reward is 77" in page.run("document.getElementById('held').textContent")
+                page.wait("document.getElementById('held').textContent.includes('reward is 77')")
                 page.run("window.confirm = () => true; document.getElementById('switch').click()")
                 page.wait("document.getElementById('alerts').textContent.includes('it is switched on')")
                 assert live.desk.controls.values["fallback"]

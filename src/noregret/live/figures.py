@@ -58,7 +58,7 @@ def status(live: Live) -> dict[str, Any]:
         "plan": {
             "version": plan.version, "age": plan.age if plan.version else None, "episodes": plan.facts.get("episodes", 0),
             "price": dict(zip(live.spec.names, plan.facts.get("price", [0.0] * len(live.spec.names)), strict=True)),
-            "kept": live.versions(), "pinned": desk.controls.values["pinned"],
+            "kept": live.versions()[-live.keep :], "pinned": desk.controls.values["pinned"],
         },
         "quarantine": {"held": held, "share": desk.guard.share, "alarm": desk.guard.alarmed},
         "switch": bool(desk.controls.values["fallback"]), "has_fallback": desk.has_fallback,

@@ -46,6 +46,13 @@ class Live:
         self._asked = Asked(desk.log.engine, url, desk.spec, keep)
         self._planning, self._was_on = threading.Lock(), False
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to set what would change nothing, such as ``live.limit = 3``."""
+        if not name.startswith("_") and hasattr(self, "_was_on"):
+            able = "set_limit, use_fallback or rollback, or open with other options"
+            raise InputError(f"live.{name} cannot be set; expected {able}")
+        super().__setattr__(name, value)
+
     @classmethod
     def open(
         cls,
