@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from noregret.errors import ConflictError, InputError
 from noregret.live import Live, schema
+from noregret.live.figures import prometheus
 from tests.live.toys import SPEC, TABLE, H, log, mind, opened, play, seen
 
 
@@ -36,7 +37,7 @@ def test_a_report_outside_its_range_is_held_back_until_it_is_released(tmp_path):
         assert live.release("b/0", drop=True).status == "dropped" and not live.quarantine()
 
 
-def test_a_number_far_from_all_that_was_learned_is_held_back(tmp_path):
+def test_a_number_far_from_all_that_was_learned_is_held_back(tmp_path, caplog):
     with opened(tmp_path / "a.db") as live:
         for k in range(20):
             play(live, k)
@@ -49,6 +50,9 @@ def test_a_number_far_from_all_that_was_learned_is_held_back(tmp_path):
         for k in range(30):
             live.report(live.decide(seen(0, 0), f"m{k}", 0).id, 1e6, {"slo": 0})
         assert live.desk.guard.alarmed and live.status()["quarantine"]["alarm"]
+        assert 'noregret_quarantine_alarm{learner="a"} 1' in prometheus({"a": live.status()})
+        time.sleep(0.5)
+        assert sum("alarm" in record.message for record in caplog.records) == 1  # said once, not at every look
     with opened(tmp_path / "b.db", widths=None) as live:
         for k in range(20):
             play(live, k)

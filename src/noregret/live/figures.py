@@ -114,6 +114,8 @@ def prometheus(statuses: Mapping[str, dict[str, Any]]) -> str:
         lambda s: [({"status": k}, n) for k, n in s["episodes"].items()],
     )
     put_one("quarantine", "gauge", "Reports in quarantine now.", lambda s: s["quarantine"]["held"])
+    put_one("quarantine_share", "gauge", "Share of the last reports that was held back.", lambda s: s["quarantine"]["share"])
+    put_one("quarantine_alarm", "gauge", "Whether that is too much.", lambda s: s["quarantine"]["alarm"])
     put_one("plan_version", "gauge", "The newest plan.", lambda s: s["plan"]["version"])
     put_one("plan_age_seconds", "gauge", "Its age.", lambda s: s["plan"]["age"])
     put_one("fallback_on", "gauge", "Whether the fallback is switched on.", lambda s: s["switch"])

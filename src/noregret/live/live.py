@@ -44,7 +44,7 @@ class Live:
         self._closed = threading.Event()
         self._planner: Background | None = None
         self._asked = Asked(desk.log.engine, url, desk.spec, keep)
-        self._planning, self._was_on = threading.Lock(), False
+        self._planning, self._was_alarmed, self._was_on = threading.Lock(), False, False
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse to set what would change nothing, such as ``live.limit = 3``."""
@@ -142,11 +142,13 @@ class Live:
 
     def _heed(self) -> None:
         """Switch the fallback on if there is an alarm and it is to be; whoever switches it off begins to count anew."""
-        on = bool(self.desk.controls.values["fallback"])
+        on, guard = bool(self.desk.controls.values["fallback"]), self.desk.guard
         if self._was_on and not on:
-            self.desk.guard.forget()
-        elif not on and self.on_alarm == "fallback" and self.desk.guard.alarmed:
-            logger.warning("alarm", extra={"share": self.desk.guard.share})
+            guard.forget()
+        if guard.alarmed and not self._was_alarmed:
+            logger.warning("alarm: many reports are held back", extra={"share": guard.share})
+        self._was_alarmed = guard.alarmed
+        if self._was_alarmed and not on and self.on_alarm == "fallback":
             self.use_fallback()
             on = True
         self._was_on = on
