@@ -135,6 +135,26 @@ def test_too_little_is_refused_and_what_is_not_known_left_out(live, tmp_path, ca
     assert app(["replay", place, "-p", "action:1"], standalone_mode=False) == 1
 
 
+@pytest.mark.parametrize("chances", ["of the action", "of all", "of nothing"])
+def test_a_log_that_tells_probabilities_can_be_replayed(tmp_path, chances):
+    polars = pytest.importorskip("polars")
+    n, told = 40, {"of the action": 0.5, "of all": [0.5, 0.5]}
+    rows = {"session": [k for k in range(n) for _ in range(H)], "step": list(range(H)) * n, "observation": [0, 1, 2] * n}
+    rows |= {"action": [(k * (h + 1)) % 2 for k in range(n) for h in range(H)], "reward": [1.0, 0.0, 0.5] * n}
+    rows |= {"spent": [0.1] * (n * H), "terminated": [False, False, True] * n}
+    if chances in told:
+        rows["p"] = [told[chances]] * (n * H)
+    polars.DataFrame(rows).write_parquet(tmp_path / "log.parquet")
+    made = {"observations": Discrete(S), "actions": 2, "horizon": H, "limit": {"spent": 1.0}, "planner": None}
+    columns = {"episode": "session", "probability": "p"}
+    with Live.from_log(tmp_path / "log.parquet", tmp_path / "b.db", columns=columns, **made) as live:
+        episodes, left = logged(live.spec, live.log.engine, policy_of(live.spec, live.log.engine, "uniform"))
+        assert (len(episodes), left) == ((0, n) if chances == "of nothing" else (n, 0))
+        assert all((each.ratio == 1.0).all() for each in episodes)
+    with pytest.raises(InputError, match="'seesion'"):
+        Live.from_log(tmp_path / "log.parquet", tmp_path / "c.db", columns={"seesion": "x"}, **made)
+
+
 def test_vectors_and_plans(tmp_path):
     with opened(tmp_path / "a.db") as live:
         for k in range(40):
