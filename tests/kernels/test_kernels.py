@@ -19,6 +19,7 @@ from noregret.kernels.gram.one_hot import one_hot_gram
 from noregret.kernels.gram.table import learn_row, table_gram
 from noregret.kernels.steps.primal_dual import dual_step
 from noregret.kernels.steps.softmax import soft_max
+from noregret.kernels.worlds import draws
 from noregret.kernels.worlds import world as worlds
 from noregret.learners.lsvi.dual import no_dual
 from noregret.learners.lsvi.rule import assemble
@@ -323,3 +324,9 @@ def test_the_dual_stays_between_zero_and_its_cap(Y: float, b: float, V: float, e
     assert 0.0 <= dual.Y[0] <= xi
     assert dual.k[0] == 1
     assert dual.Y[0] == pytest.approx(np.clip(min(Y, xi) + eta * (b - V), 0.0, xi), abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [-1.0, 0.0, np.nan, np.inf])
+def test_a_gamma_variable_of_a_shape_that_cannot_be_is_nan_and_ends(shape: float) -> None:
+    """Rejection went on for ever where a forged checkpoint had negative counts."""
+    assert np.isnan(draws.gamma(np.ones(1, dtype=np.uint64), shape))

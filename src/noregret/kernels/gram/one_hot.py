@@ -15,7 +15,7 @@ from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import cover, doubts, each, estimate_bare, teach
 from noregret.kernels.gram.noise import Noise, no_noise, notice, renew, varies, with_doubt
 from noregret.kernels.steps.softmax import soft_max
-from noregret.kernels.types import Array, Bonus, Bounds, Flags, Index, Integers, Pair, Places, PlanTables, SweepRule
+from noregret.kernels.types import COUNTS, Array, Bonus, Bounds, Flags, Index, Integers, Pair, Places, PlanTables, SweepRule
 
 
 class OneHotGram(NamedTuple):
@@ -35,11 +35,10 @@ class OneHotGram(NamedTuple):
     noise: Noise | None  # of what was observed
 
     def limits(self) -> dict[str, tuple[int, int]]:
-        """Fields that kernels index with, and the least and largest number each may hold."""
+        """Fields that kernels index with or count with, and the least and largest number each may hold."""
         S = self.known.shape[1]
-        return dict.fromkeys(("active", "successor", "reached"), (0, S - 1)) | dict.fromkeys(
-            ("actives", "successors", "reaches"), (0, S)
-        )
+        places, numbers = ("active", "successor", "reached"), ("actives", "successors", "reaches")
+        return dict.fromkeys(places, (0, S - 1)) | dict.fromkeys(numbers, (0, S)) | {"visits": COUNTS, "times": COUNTS}
 
 
 def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = False, noise: bool = False) -> OneHotGram:

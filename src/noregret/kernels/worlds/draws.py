@@ -58,7 +58,12 @@ def normal(stream: Stream) -> float:
 
 @jit
 def gamma(stream: Stream, shape: float) -> float:
-    """A gamma variable of scale 1; a shape below 1 is drawn as that of shape + 1 times U^(1/shape)."""
+    """A gamma variable of scale 1; a shape below 1 is drawn as that of shape + 1 times U^(1/shape).
+
+    Of a shape that none can have it is nan: a draw by rejection would never end.
+    """
+    if not 0.0 < shape < np.inf:
+        return np.nan
     if shape < 1.0:
         return float(gamma_from_1(stream, shape + 1.0) * uniform(stream) ** (1.0 / shape))
     return gamma_from_1(stream, shape)
