@@ -210,7 +210,13 @@ def _choose(n: int, most: int, random: np.random.Generator) -> Integers:
 
 
 def still_brought(seen: Transitions, units: Units, horizon: int) -> Array:
-    """(n,J) what each episode still brought after a step, in mapped signals, as far as the step number does not tell it."""
+    """(n,J) what each episode still brought after a step, in mapped signals, as far as the step number does not tell it.
+
+    Args:
+        seen: the transitions of all episodes.
+        units: what maps the signals.
+        horizon: H.
+    """
     signals = units.of(seen.signals)
     total = np.cumsum(signals, axis=0)
     last = np.repeat(seen.first + seen.lengths - 1, seen.lengths)
