@@ -23,8 +23,9 @@ from noregret.kernels.compiler.jit import jit
 NEVER = -30.0
 #: A state whose squared distance to a prototype is at most this is that prototype.
 SAME = 1e-12
-#: Values are steady where going on would change them by less than this share of H; asked every so many steps.
-STEADY, CHECKED = 1e-3, 5
+#: Values are steady where going on would change them by less than this share of H. This is asked every so many steps, and not
+#: before so many were made: what is worth its price only after a long time looks steady at first.
+STEADY, CHECKED, PATIENT = 1e-3, 10, 200
 
 
 class Wish(NamedTuple):
@@ -202,7 +203,7 @@ def backward(rows: ModelRows, wish: Wish, values: PlanValues) -> None:
         action_values(rows, wish, pooled if L else V[h + 1], H - h, Q, (0, N))
         soft_max(Q, rows.allowed, wish, chances)
         average(chances, Q, rows, (H - h) * wish.end, V[h])
-        if h % CHECKED == 0 and 0 < h < H - 2 and steady(values, wish, h):
+        if h % CHECKED == 0 and 0 < h < H - PATIENT and steady(values, wish, h):
             for before in range(h - 1, -1, -1):
                 V[before] = 2 * V[before + 1] - V[before + 2]
                 coef[before] = 2 * coef[before + 1] - coef[before + 2]
