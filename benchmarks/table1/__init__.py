@@ -58,6 +58,9 @@ def _shares(learner: str) -> tuple[str, ...]:
 
 
 def _has(learner: str, form: str) -> bool:
+    """Whether a learner has a form, and the form numbers of its own: a soft form that is the tuned one has no row."""
+    if form == "soft":
+        return any("soft" in row.columns for row in learners.get(learner).table)
     return FORMS[form] in learners.get(learner).presets and (form != "sharing" or SHARED in _shares(learner))
 
 

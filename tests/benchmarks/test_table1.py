@@ -189,7 +189,7 @@ def test_a_stop_is_said_and_a_failure_has_its_reason(tmp_path: Path, monkeypatch
     words += ["--out", tmp_path / "out"]
     monkeypatch.setattr(Sitting, "finished", lambda self, keys: False)  # as after Ctrl-C
     code, _, error = command(*words)
-    assert code == 130 and "0 of 3 rows were measured; the same command goes on" in error, error
+    assert code == 130 and "0 of 2 rows were measured; the same command goes on" in error, error
     monkeypatch.setattr(Summary, "reasons", lambda self: [("out of\nluck", ["a"])])
     code, _, error = command(*words)
     assert code == 1 and "triple-q, form tuned: out of luck" in error

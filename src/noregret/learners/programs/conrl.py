@@ -41,7 +41,7 @@ class ConRL(PlanningLearner):
     source = "code"
     recalled = "the factor of the bonus"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the paper's bonus"), tuned=(0.000121, FOUND), practical=(0.00044, FOUND)),
+        Number("bonus_scale", theory=(1, "the paper's bonus"), tuned=(0.000121, FOUND), practical=(0.000421, FOUND)),
         Word("replan", REPLANS, theory=("always", "as printed"), practical=("squares", FOUND)),
         Count("tries", theory=(1, "as printed"), practical=(1, FOUND)),
         sharing("transitions", "all"),
