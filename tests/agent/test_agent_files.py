@@ -189,7 +189,7 @@ def test_every_array_of_soft_cells_is_checked(tmp_path: Path, cells: dict[str, d
             wrong.flat[-1] = np.nan
             refused(path, good | {name: wrong}, called)
         if array.dtype == np.int64 and array.size:
-            for number in (-1, 1 << 62):
+            for number in (-2, 1 << 62):
                 wrong = array.copy()
                 wrong.flat[-1] = number
                 refused(path, good | {name: wrong})
