@@ -109,3 +109,32 @@ def test_chance_is_counted_and_not_taken_for_certainty() -> None:
     assert parts["row"].size and (parts["rest"][visited] > 0.0).all()
     often = parts["visits"] >= 50
     assert often.any() and (parts["rest"][often] < 0.2).all()
+
+
+class Maze(Grid):
+    """A square of 7x7 with a wall in its middle that has one door, on the way to the corner that ends the episode."""
+
+    def step(self, action: int) -> Any:
+        before = self.at
+        self.at = np.clip(self.at + ([0, 1], [0, -1], [1, 0], [-1, 0], [0, 0])[action], 0, 6)
+        if self.at[0] == 3 and self.at[1] != 5:
+            self.at = before
+        there = bool((self.at == 6).all())
+        return self.at.copy(), float(there), there, False, {"cost": 1.0}
+
+
+def test_a_limit_that_every_episode_broke_is_met_in_the_end(tmp_path: Any) -> None:
+    """Only the short way through the door meets the limit; all that is known is a table until then."""
+    H = 30
+    agent = nr.Agent(gymnasium.wrappers.TimeLimit(Maze(), H), cost="cost", limit=13.0, seed=0).learn(25, progress_bar=False)
+    mind: Any = agent.learner
+    kinds = {type(mind.planner.model).__name__}
+    for _ in range(4):
+        x, path = np.array([2.0, 5.0]), tmp_path / "a.npz"
+        np.testing.assert_array_equal(mind.policy(mind.plan()).chances(0, x), mind.chances(0, x))
+        agent.save(path)
+        np.testing.assert_array_equal(nr.Agent.load(path).probabilities(x, 3), agent.probabilities(x, 3))
+        agent.learn(20, progress_bar=False)
+        kinds.add(type(mind.planner.model).__name__)
+    assert "CountModel" in kinds
+    assert np.mean(agent.history.values[-20:, 0]) <= 14.0
