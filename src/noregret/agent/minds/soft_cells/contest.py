@@ -43,20 +43,21 @@ class PlanContest(NamedTuple):
         """One number: the mean return, less what is missed."""
         return float(tally[:, 0].mean() / self.apart - _PENALTY * np.maximum(self.missed(tally) - 0.02, 0.0).sum())
 
-    def lost(self, now: Array, best: Array, share: float = _SHARE) -> bool:
+    def lost(self, now: Array, best: Array, share: float = _SHARE, errors: float = _ERRORS) -> bool:
         """Whether a plan with the tally ``now`` is clearly worse than the champion with the tally ``best``.
 
         Args:
             now: (n,1+m).
             best: (k,1+m).
             share: of the range of returns, by which it must be poorer at least.
+            errors: the standard errors by which it must be worse at least.
         """
         if self.apart <= 0.0 or len(now) < _FEWEST or len(best) < _FEWEST:
             return False
         error = np.maximum(best.std(axis=0), now.std(axis=0)) * math.sqrt(1.0 / len(now) + 1.0 / len(best))
         below = best.mean(axis=0) - now.mean(axis=0)
-        poorer = below[0] > max(share * self.apart, _ERRORS * error[0]) and not (self.missed(best) > _SHARE_OF_LIMIT).any()
-        dearer = (self.missed(now) > 0.0) & (below[1:] > np.maximum(_SHARE_OF_LIMIT * self.aim.scale, _ERRORS * error[1:]))
+        poorer = below[0] > max(share * self.apart, errors * error[0]) and not (self.missed(best) > _SHARE_OF_LIMIT).any()
+        dearer = (self.missed(now) > 0.0) & (below[1:] > np.maximum(_SHARE_OF_LIMIT * self.aim.scale, errors * error[1:]))
         return bool(self.score(now) < self.score(best) and (poorer or dearer.any()))
 
     def won(self, now: Array, best: Array | None) -> bool:

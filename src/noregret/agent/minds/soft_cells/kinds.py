@@ -11,9 +11,9 @@ from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers
 CELLS, FOREST = 0, 1
 KINDS = ("cells", "forest")
 #: Episodes that a kind is judged by, the fewest of them, and how many prototypes play before trees have their first turn.
-_JUDGED, _FEWEST, _FIRST = 16, 4, 12
-#: A kind that is not clearly worse has at least every third turn, one that is every eighth.
-_NEAR, _FAR = 3, 8
+_JUDGED, _FEWEST, _FIRST = 24, 4, 12
+#: A kind that is as good has at least every third turn, one that is worse by so many standard errors every sixth.
+_NEAR, _FAR, _ERRORS = 3, 6, 1.0
 
 
 class ModelKinds:
@@ -52,7 +52,7 @@ class ModelKinds:
             return CELLS
         best = max(range(len(KINDS)), key=lambda kind: contest.score(known[kind]))
         other = 1 - best
-        patience = _FAR if contest.lost(known[other], known[best], TRIVIAL) else _NEAR
+        patience = _FAR if contest.lost(known[other], known[best], TRIVIAL, _ERRORS) else _NEAR
         return other if self.waited[other] >= patience - 1 else best
 
     def describe(self) -> list[str]:
