@@ -13,7 +13,7 @@ from noregret.agent.minds.soft_cells.dual import Aim
 from noregret.agent.minds.soft_cells.forests import ForestModel, Grown, still_brought
 from noregret.agent.minds.soft_cells.history import Record, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.forest import Trees, forest_worth, grow, leaves_of
-from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, backward
+from noregret.agent.minds.soft_cells.kernels.sweep import STEADY, PlanValues, Wish, backward
 from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, ModelKinds
 from noregret.problems.worlds import WorldSpec
 from tests.reference import cells as slow_cells
@@ -131,7 +131,7 @@ def test_steps_that_change_nothing_are_left_out() -> None:
     uneven[0, 0] = 9.0  # what is hoped for at one step keeps every step, and nothing here is unknown
     whole = PlanValues(np.zeros_like(values.V), np.zeros_like(values.coef))
     backward(rows, wish._replace(unknown=uneven), whole)
-    np.testing.assert_allclose(values.V, whole.V, atol=2e-3 * H)
+    np.testing.assert_allclose(values.V, whole.V, atol=2 * STEADY * H)
 
 
 def test_a_table_is_made_of_vectors_that_come_back_with_certainty() -> None:

@@ -24,7 +24,7 @@ from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers
 TREES, _LEAST, _SPLITS = 10, 5, (5, 30)
 #: Transitions used, at most and at least. They are so many that a backward pass of so many steps looks into at most so many
 #: leaves.
-USED, _FEWEST, _STEPS, _WORK = 6000, 300, 250, 6e7
+USED, _FEWEST, _STEPS, _WORK = 6000, 300, 500, 6e7
 #: Starts that are kept as prototypes, at most.
 STARTS = 100
 #: What targets count for beside the signals: what followed, and where it led.
