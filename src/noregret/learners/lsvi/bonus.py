@@ -10,7 +10,7 @@ By ``bonus``, the β of objective j at step h is multiplied by
 All three look at the next values. What the step itself pays is covered by ``noise_bonus`` c: the bonus is √(B² + (cD)²), with D
 from the noise seen so far (:mod:`noregret.kernels.gram.noise`), and B alone where nothing varies.
 
-The utilities have ``utility_bonus`` times the reward's β and c. The objectives that the dual alone looks at
+The utilities have ``utility_bonus`` times the reward's β, and the same c. The objectives that the dual alone looks at
 (:mod:`noregret.learners.lsvi.dual`) have a bonus of their own: what was never tried is worth ``dual_prior`` of the cap, or the
 bonus is taken off, times ``pessimism``. Kernels: ``step_bonus`` and ``untried`` of :mod:`noregret.kernels.steps.primal_dual`.
 """
@@ -47,7 +47,6 @@ def numbers(c: Resolved, spec: SomeSpec, lam: float) -> dict[str, Any]:
     beta[0] = c.beta
     beta[1 + m :] = -c.pessimism * beta[1] if c.dual_estimate == "pessimistic" else c.dual_prior * np.sqrt(lam)
     noise = np.full(len(beta), c.noise_bonus)
-    noise[0] = c.noise_bonus
     noise[1 + m :] = c.pessimism * noise[1] if c.dual_estimate == "pessimistic" else 0.0
     return constant(beta) | {
         "noise": noise,
