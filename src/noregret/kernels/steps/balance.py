@@ -5,8 +5,8 @@ Let C = Q_r + Σ_i Y_i Q_{g_i} be the composite and π its soft-max with inverse
 **The step** of price i is η_k gain_i u_i step_i, with u_i = 1 + Y_i where the lack b_i − V_{g_i} is below 0, else 1. A price
 that is too high costs Y_i of reward for each unit of utility, and one that is too low costs one unit.
 
-**The tightening** of constraint i is ζ(1 − Y_i), and 0 from Y_i = 1 on: in an episode it costs Y_iζ of reward, and saves at most
-ζ of violation. It is so from the first episode, in every world.
+**The tightening** of constraint i is ζ(1 − Y_i), and 0 from Y_i = 1 on: in an episode it costs Y_iζ of reward, and saves at
+most ζ of violation. It is so from the first episode, in every world.
 
 **The sharpness.** The soft-max loses S = Σ_h ( max_a C − ⟨π, C⟩ ) in an episode, at the states x_h visited. S falls as α grows.
 A sharp policy moves V_g from one episode to the next: by the steps of the prices, and by estimates that move with noise. That
@@ -16,8 +16,8 @@ moves by
 
     a ← a · exp( κ clip( log(S̄/F̄), −1, 1 ) ),
 
-where S̄ and F̄ are running means. With one constraint the step and the sharpness begin when some pair was seen to pay two different numbers;
-before, the step is the printed one. None of this is proven. ``docs/practical.md`` says what was measured.
+where S̄ and F̄ are running means. With one constraint the step and the sharpness begin when some pair was seen to pay two
+different numbers; before, the step is the printed one. None of this is proven. ``docs/practical.md`` says what was measured.
 """
 
 from __future__ import annotations
