@@ -16,12 +16,14 @@ from pathlib import Path
 
 from benchmarks import protocol
 from benchmarks.command import STOPPED, run, say
+from benchmarks.tuning.search import BY_HAND, found_by_hand
 from noregret._system.text import listed
 from noregret.cli.arguments import whole
 from noregret.errors import InputError
 from noregret.experiments.compare.settings import STOPPED as LEFT
 from noregret.experiments.compare.settings import Entry
 from noregret.experiments.leaderboard import Contest
+from noregret.experiments.leaderboard.settings import entries as everyone
 from noregret.report.leaderboard import page
 from noregret.results import Outcome
 from noregret.runs import How
@@ -40,7 +42,7 @@ def main(words: Sequence[str]) -> int:
     asked = parser.parse_args(words)
     if asked.episodes not in (None, *protocol.LENGTHS):
         raise InputError(f"--episodes is {asked.episodes}; expected one of {', '.join(map(str, protocol.LENGTHS))}")
-    entries = None if asked.learners is None else [Entry.read(name) for name in listed(asked.learners)]
+    entries = everybody() if asked.learners is None else [Entry.read(name) for name in listed(asked.learners)]
     for episodes in protocol.LENGTHS if asked.episodes is None else (asked.episodes,):
         if not play(episodes, entries, asked.out, asked.log, asked.workers):
             say("stopped; the same command goes on")
@@ -48,12 +50,18 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def play(episodes: int, entries: Sequence[Entry] | None, out: Path, log: Path, workers: int | None = None) -> bool:
+def everybody() -> list[Entry]:
+    """All learners; the one whose preset is by hand also as the search would have it."""
+    both = [Entry(f"{BY_HAND} (by hand)", BY_HAND, {}), Entry(f"{BY_HAND} (searched)", BY_HAND, dict(found_by_hand()))]
+    return [entry for each in everyone() for entry in (both if each.name == BY_HAND else [each])]
+
+
+def play(episodes: int, entries: Sequence[Entry], out: Path, log: Path, workers: int | None = None) -> bool:
     """Play one length; whether all of it was played.
 
     Args:
         episodes: K.
-        entries: the learners; None for all.
+        entries: the learners.
         out: where runs and pages are kept.
         log: where it is noted that test worlds were played.
         workers: runs at once; None for all cores.
@@ -64,7 +72,7 @@ def play(episodes: int, entries: Sequence[Entry] | None, out: Path, log: Path, w
     assert how.out is not None
     store = Store(how.out)
     if not all(store.has(key.id) for cell in contest.grid.cells if not cell.reason for key in cell.keys):
-        who = "all" if entries is None else " ".join(entry.label for entry in entries)
+        who = ", ".join(entry.label for entry in entries)
         protocol.declare("benchmarks.release", f"all {len(protocol.TEST_WORLDS)}", who, episodes, trials, log)
     told = list[Outcome]()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.table1.settings import EPISODES, FORMS, POINTS, PROBLEM, ROWS, SEED, SHARED, TRIALS, Row
+from benchmarks.tuning.search import BY_HAND, found_by_hand
 from noregret import learners, metrics
 from noregret._system.checks import each_once, integer
 from noregret.errors import InputError, NoRegretError, unknown_name
@@ -61,11 +62,13 @@ def _has(learner: str, form: str) -> bool:
     """Whether a learner has a form, and the form numbers of its own: a soft form that is the tuned one has no row."""
     if form == "soft":
         return any("soft" in row.columns for row in learners.get(learner).table)
-    return FORMS[form] in learners.get(learner).presets and (form != "sharing" or SHARED in _shares(learner))
+    if form.startswith("by hand"):
+        return learner == BY_HAND and ("sharing" not in form or SHARED in _shares(learner))
+    return FORMS[form] in learners.get(learner).presets
 
 
 def asked(row: Row, form: str, episodes: int = EPISODES, trials: int = 1) -> Ask:
-    """The runs of a row: nothing is given but a safe policy, to those that need one; steps share nothing but in form "sharing".
+    """The runs of a row: a safe policy is given to those that need one; steps share nothing, unless the form says so.
 
     Args:
         row: the algorithm.
@@ -74,8 +77,10 @@ def asked(row: Row, form: str, episodes: int = EPISODES, trials: int = 1) -> Ask
         trials: how many.
     """
     params = given_safest(row.learner)
-    if form != "sharing" and _shares(row.learner):
+    if "sharing" not in form and _shares(row.learner):
         params = params | {"share": "nothing"}
+    if (row.learner, form) == (BY_HAND, "practical"):
+        params = params | found_by_hand()
     return Ask(PROBLEM, row.learner, episodes, trials, SEED, max(1, episodes // POINTS), preset=FORMS[form], params=params)
 
 

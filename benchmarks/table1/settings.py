@@ -13,9 +13,9 @@ SEED = TEST_SEED
 #: Recorded points of a curve.
 POINTS = 500
 #: The forms of a learner, each with the preset that it plays: the printed algorithm with tuned numbers, the same judged by soft
-#: sums, and the practical one. In all of these every step learns alone. In the last form steps share what the problem declares;
-#: a learner that cannot share it has no such row.
-FORMS = {"tuned": "tuned", "soft": "soft", "practical": "practical", "sharing": "practical"}
+#: sums, and the practical one. The practical preset of Algorithm 1 is by hand: that is a row of its own, named so, and its row
+#: "practical" has what the search found. Every step learns alone, unless a form says that steps share what is declared.
+FORMS = {"tuned": "tuned", "soft": "soft", "practical": "practical", "by hand": "practical", "by hand, sharing": "practical"}
 #: What steps may share in this world.
 SHARED = "transitions"
 #: Trials of every row.

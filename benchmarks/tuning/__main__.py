@@ -14,8 +14,7 @@ from pathlib import Path
 from benchmarks.command import STOPPED, run, say
 from benchmarks.protocol import BUDGET
 from benchmarks.tuning import page, tables, tune_all
-from benchmarks.tuning.search import FORMS, Found
-from noregret import learners
+from benchmarks.tuning.search import BY_HAND, FORMS, Found
 from noregret._system.checks import each_once
 from noregret._system.text import listed
 from noregret.cli.arguments import whole
@@ -56,16 +55,16 @@ def main(words: Sequence[str]) -> int:
 
 def put(found: Found) -> None:
     """Put the winner of a search into the table of its learner; nothing where the preset stays."""
-    form, rows = found.form, learners.get(found.form.learner).table.rows
-    for column in (form.preset, *tables.ALSO.get(form.preset, ())):
-        base = column if column in tables.ALSO.get(form.preset, ()) else FORMS[form.preset]
-        values = {
-            name: tables.value_of(form.learner, base, name, value, form.ranges[name])
-            for name, value in found.winner.params.items()
-            if column == form.preset or column in rows[name].columns
-        }
-        if values:
-            say(f"{tables.rewrite(tables.file_of(form.learner), form.learner, column, values)}: {column} is written")
+    form = found.form
+    if (form.learner, form.preset) == (BY_HAND, "practical"):
+        say(f"{form.name} is by hand and stays; what the search found is a row of its own")
+        return
+    values = {
+        name: tables.value_of(form.learner, FORMS[form.preset], name, value, form.ranges[name])
+        for name, value in found.winner.params.items()
+    }
+    if values:
+        say(f"{tables.rewrite(tables.file_of(form.learner), form.learner, form.preset, values)}: {form.preset} is written")
 
 
 def _tell(found: Found) -> None:

@@ -16,6 +16,8 @@ from noregret.errors import FileError, shown, told
 from noregret.report.tables import write_text
 from noregret.results.base import csv_text
 
+#: The folder of the data that are committed.
+HERE = Path(__file__).parent
 #: The files, in the order in which they are written.
 CONFIGURATIONS, TABLE = "configurations.csv", "table.md"
 #: Held while they are read and written: searches of other learners may end in the same folder at the same time.
@@ -77,6 +79,20 @@ def markdown(folder: Path) -> str:
         won = winner["configuration"].replace("; ", ", ") if winner is not rows[0] else "stays"
         lines.append(f"| {learner} | {preset} | {len(rows)} | {' | '.join(numbers)} | {won} |")
     return "\n".join(lines) + "\n"
+
+
+def winner(learner: str, preset: str, folder: Path = HERE) -> dict[str, str]:
+    """What the search found for a form: values and factors by name, in text; nothing where the preset stays.
+
+    Args:
+        learner: its name.
+        preset: the form.
+        folder: has the table.
+    """
+    for row in _read(folder / CONFIGURATIONS):
+        if (row["learner"], row["preset"], row["winner"]) == (learner, preset, "yes") and "=" in row["configuration"]:
+            return dict(pair.split("=") for pair in row["configuration"].split("; "))
+    return {}
 
 
 def _tried(found: Sequence[Found]) -> list[list[Any]]:

@@ -34,6 +34,9 @@ from noregret.sweeps.search import Candidate, Range, SearchJournal, parse_range,
 
 #: The forms of a learner: the presets that winners become, and for each the preset that factors are of.
 FORMS = {"tuned": "theory", "practical": "practical", "soft": "theory"}
+#: The learner whose practical preset was made by hand and keeps its numbers; what the search found for it is played as a row of
+#: its own, beside the row by hand.
+BY_HAND = "primal-dual-lsvi"
 #: What may be tried.
 SPACES = Path(__file__).parent / "spaces.toml"
 #: The most that a run's loss counts as; a run that failed counts as much.
@@ -85,6 +88,19 @@ def read_spaces(path: Path = SPACES) -> dict[str, dict[str, dict[str, Range]]]:
         }
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise FileError(f"{path}: cannot be read; expected ranges by learner and form: {one_line(error)}") from None
+
+
+def found_by_hand(folder: Path | None = None) -> dict[str, str]:
+    """The parameters that the search found for the learner whose preset is by hand: formulas of what that preset has.
+
+    Args:
+        folder: has the table of the search; by default the one that is committed.
+    """
+    from benchmarks.tuning import page
+
+    ranges = read_spaces()[BY_HAND]["practical"]
+    tried = page.winner(BY_HAND, "practical", folder or page.HERE)
+    return {name: f"{text}*usual" if ranges[name].relative else text for name, text in tried.items()}
 
 
 def forms(names: Sequence[str] | None = None, spaces: Path = SPACES, presets: Sequence[str] = tuple(FORMS)) -> list[Form]:

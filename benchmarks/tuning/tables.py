@@ -20,10 +20,6 @@ from noregret.sweeps.search import Range, scaled
 _SCALED = re.compile(r"([0-9.e+-]+)\*\((.*)\)")
 
 
-#: Columns that a preset reads in place of its own, in learners that have them: where all steps share one table of counts.
-ALSO = {"practical": ("counts",)}
-
-
 def file_of(learner: str) -> Path:
     """The file with a learner's table: that of its class, or the one beside it that has the table alone."""
     path = Path(inspect.getfile(learners.get(learner)))

@@ -87,7 +87,7 @@ def test_playing_test_worlds_is_said_and_logged(
     assert run(release.main, words) == 0  # everything is there: nothing is played, nothing is logged
     assert "plays test worlds" not in capsys.readouterr().err and (tmp_path / "log.csv").read_text() == first
     (row,) = csv.DictReader(first.splitlines())
-    assert tuple(row) == protocol.COLUMNS and row["learners"] == "uniform lsvi-ucb" and row["trials"] == "2"
+    assert tuple(row) == protocol.COLUMNS and row["learners"] == "uniform, lsvi-ucb" and row["trials"] == "2"
     assert (tmp_path / "out" / "leaderboard.json").exists()
     assert run(release.main, [*words, "--episodes", "7"]) == 1
     assert "expected one of 50" in capsys.readouterr().err

@@ -12,8 +12,10 @@ import pytest
 from benchmarks.command import run
 from benchmarks.table1 import page, settings
 from benchmarks.table1.__main__ import main
+from benchmarks.tuning import page as page_of_search
 
 import noregret as nr
+from benchmarks import release
 from benchmarks import table1 as experiment
 from noregret import learners, metrics
 from noregret.errors import FileError, InputError
@@ -200,3 +202,19 @@ def test_two_at_once_lose_no_row(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda row: page.write([row], tmp_path), rows.values()))
     assert (tmp_path / page.DATA).read_text("utf-8") == GOOD and not (tmp_path / page.LOCK).exists()
+
+
+def test_the_preset_by_hand_is_a_row_of_its_own_beside_what_the_search_found() -> None:
+    (row,) = experiment.rows(["primal-dual-lsvi"])
+    keys = {form: experiment.asked(row, form, 100).keys()[0] for _, form in experiment.forms(["primal-dual-lsvi"])}
+    assert list(keys) == ["tuned", "practical", "by hand", "by hand, sharing"]
+    assert len({key.id for key in keys.values()}) == 4
+    shared = {form: key.constants["share"] for form, key in keys.items()}
+    assert shared == dict.fromkeys(["tuned", "practical", "by hand"], "nothing") | {"by hand, sharing": "transitions"}
+    found = page_of_search.winner("primal-dual-lsvi", "practical")
+    for name, factor in found.items():
+        assert keys["practical"].constants[name] == pytest.approx(float(factor) * keys["by hand"].constants[name])
+    labels = [entry.label for entry in release.everybody()]
+    assert {"primal-dual-lsvi (by hand)", "primal-dual-lsvi (searched)"} <= set(labels) and len(labels) == len(
+        learners.names()
+    ) + 1
