@@ -165,14 +165,17 @@ def test_met_asks_for_the_reward_and_the_cost() -> None:
 
 def test_the_page_says_what_the_runs_say(shop: World) -> None:
     runs = [
-        run(2.5, 4.0), run(1.0, 4.0, seed=1), run(4.0, 4.0, who="always action 7"),
+        run(2.0, 4.0), run(1.5, 4.0, seed=1), run(4.0, 4.0, who="always action 7"),
         run(3.0, 4.5, who=world_page.PPO, rate=0.1), run(3.5, 6.0, who=world_page.PPO, rate=0.01),
     ]  # fmt: skip
     (row,) = [line for line in world_page.table(CHOSEN, runs).splitlines() if line.startswith("| **shop**")]
-    assert "| 2.5 / 4, 1 / 4 | 1 of 2 | always action 7: 4 / 4 | 3 / 4.5 (rate 0.1) | – | 1 |" in row
+    assert "| 2 / 4, 1.5 / 4 | 1 of 2 | always action 7: 4 / 4 | 3 / 4.5 (rate 0.1) | – | 1 |" in row
     said = world_page.verdict(runs)
     assert "Met on some seeds: shop (1 of 2)." in said
     assert "**Worse than trivial**: shop (1.75, where “always action 7” has 4 at cost 4)." in said
+    assert "at as many episodes**: shop (1.75, PPO 3 at cost 4.5)." in said, "the rate with more reward breaks the limit"
+    noisy = world_page.verdict([run(2.5, 4.0, spread=[9.0, 0.0]), run(4.0, 4.0, who="always action 7")])
+    assert "**Worse than trivial**: none." in noisy and "Lower than trivial by less than 2 standard errors: shop (2.5," in noisy
     broken = world_page.verdict([run(2.5, 7.0)])
     assert "Met on no seed: shop (0 of 1)." in broken and "shop (7, wanted 5)" in broken
     assert "Refused: shop (no)." in world_page.verdict([run(0.0, 0.0, error="no")])
