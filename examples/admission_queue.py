@@ -1,6 +1,9 @@
 """Admission control of a queue, written as a plain Gymnasium environment; a limit on the waiting.
 
 python examples/admission_queue.py [--episodes 500]
+
+The limit is met by the mean over episodes while the agent goes on learning. Its plans alternate about the limit: a single one,
+which ``evaluate`` plays, may wait more than the limit allows.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import gymnasium
 import numpy as np
 
 import noregret as nr
+from noregret.agent import Evaluation
 
 
 class Queue(gymnasium.Env[int, int]):
@@ -39,7 +43,8 @@ def main(episodes: int = 500) -> nr.Agent:
     agent = nr.Agent(Queue(), limit=2.0, horizon=20, constraint_names=["waiting"])
     agent.learn(episodes)
     print(agent.summary())
-    print(agent.evaluate(100))
+    late = slice(-(episodes // 4), None)
+    print("\nthe last quarter, by all plans it had:", Evaluation.of(agent.objectives, agent.rewards[late], agent.values[late]))
     print("admission probability by queue length:", np.round([agent.probabilities(x, 10)[1] for x in range(11)], 2))
     return agent
 

@@ -17,7 +17,7 @@ import noregret as nr
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 NEEDS = {"resource_gathering": "mo_gymnasium"}
 #: Agents that meet their limit by plans on both sides of it: one plan alone says nothing, so they are judged while they learn.
-ALTERNATE = {"frozen_lake"}
+ALTERNATE = {"frozen_lake", "admission_queue"}
 
 
 def load(path: Path) -> ModuleType:
