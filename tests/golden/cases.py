@@ -164,7 +164,7 @@ PLAIN_VECTORS = {"states": float("inf"), "dual_tol": 0.002}
 def added(case: Case, then: Mapping[str, Any]) -> dict[str, Any]:
     """Names that a learner did not have when the file was made: the schedule, once three options, and what stood nowhere."""
     vectors = PLAIN_VECTORS if case.problem.startswith(VECTORS) else {}
-    if case.learner == "optpess-primal-dual":
+    if "eps_scale" in then:
         spec = prepare(case.problem).problem.spec
         return {"eps": then["eps_scale"] * 5 * spec.horizon**2 * math.sqrt(spec.n_states**3 * spec.n_actions)}
     if case.learner != "primal-dual-lsvi":

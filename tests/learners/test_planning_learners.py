@@ -64,7 +64,7 @@ CASES: list[tuple[str, int, dict[str, Any]]] = [
     ("ucrl-opt-lp", 2, {"bonus_scale": 0.02, "tries": 3}),
     ("conrl", 1, {"bonus_scale": 0.01, "tries": 3, "replan": "squares"}),
     ("conrl", 1, {"bonus_scale": 0.01, "tries": 9, "share": "transitions"}),
-    ("dope", 1, {"bonus_scale": 0.002, "tries": 3, "replan": "squares"}),
+    ("dope", 1, {"bonus_scale": 0.002, "tries": 3, "replan": "squares", "C_r": 20.0, "C_g": 3.5}),
     ("optpess-lp", 1, {"bonus_scale": 0.005, "test": True, "anywhere": False, "tries": 2}),
     ("posterior-sampling", 1, {"tries": 3, "replan": "squares"}),
     ("posterior-sampling", 1, {"tries": 5, "share": "all"}),

@@ -79,7 +79,7 @@ def test_a_number_replaces_that_number_alone(preset: str, key: str) -> None:
     sizes: dict[str, Any] = {"H": 4, "A": 3, "d": 15, "m": 1, "K": 3000}
     usual = chosen(preset, None, **sizes)
     given = chosen(preset, None, **sizes | {key: NUMBERS[key]})
-    follow = {"xi": {"eta"}, "beta": {"lam"}} if preset == "paper" else {}
+    follow = {"xi": {"eta"}, "beta": {"lam"}} if preset == "paper" else {"zeta": {"price_step"}}  # a larger ζ is meant
     different = {name for name, value in given.values.items() if value != usual[name]}
     assert different == {key} | follow.get(key, set()) and given.why[key] == "given"
 
