@@ -40,6 +40,8 @@ _STATES = 20_000
 _GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
 #: While no episode has met a limit, counts are planned with anew after each episode, or after more where that is so much work.
 _WORK = 20_000_000
+#: So many episodes that broke a limit make a table of vectors look for what was never tried.
+_VAIN = 12
 #: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
 _LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
 
@@ -228,14 +230,14 @@ class SoftCells:
         """A new model of vectors, of the kind whose turn it is.
 
         Where vectors come back and what follows is certain, a table of them is exact. It takes the place of prototypes where
-        these are too few for it, and while no episode has met a limit: what was never tried must be the way then.
+        these are too few for it, and where none of many episodes has met a limit: what was never tried must be the way then.
         """
         assert self.draw is not None
         seen, last = memory.transitions(), self.planner
         random = np.random.default_rng([self.seed, 0xCE12, self.episodes])
         met = bool(self.record.met.all())
         table = table_of(seen, units, _STATES, met)
-        if table is not None and (table.n > self.states or not met):
+        if table is not None and (table.n > self.states or (not met and self.episodes >= _VAIN)):
             return table
         if table is None and last is not None and self.kinds.turn(self._contest(last)) == FOREST:
             worth = partial(last.worth, seen, units)

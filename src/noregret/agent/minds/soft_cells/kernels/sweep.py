@@ -25,7 +25,7 @@ NEVER = -30.0
 SAME = 1e-12
 #: Values are steady where going on would change them by less than this share of H. This is asked every so many steps, and not
 #: before so many were made: what is worth its price only after a long time looks steady at first.
-STEADY, CHECKED, PATIENT = 1e-3, 10, 50
+STEADY, CHECKED, PATIENT = 5e-3, 10, 200
 
 
 class Wish(NamedTuple):
