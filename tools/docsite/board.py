@@ -44,13 +44,18 @@ def of_learner(site: Site, name: str) -> str:
     return _leaderboard(site, "learner", name, "problem", "../problems")
 
 
+def plain(label: str | None) -> str:
+    """The name of a learner or problem, without its parameters and what a leaderboard says of it in brackets."""
+    return (label or "").partition(":")[0].partition(" (")[0]
+
+
 def _leaderboard(site: Site, by: str, name: str, other: str, folder: str) -> str:
     """The rows of ``docs/leaderboard.csv`` about one problem or one learner, the best first; nothing where there are none."""
     path = site.root / "docs" / "leaderboard.csv"
     if not path.is_file():
         return ""
     with path.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if (row.get(by) or "").partition(":")[0] == name and row.get(other)]
+        rows = [row for row in csv.DictReader(file) if plain(row.get(by)) == name and row.get(other)]
     rows.sort(key=lambda row: float(row.get("ratio") or "inf"))
     shown = [column for column in COLUMNS if column != by and any(row.get(column) for row in rows)]
     if not rows:
@@ -60,8 +65,7 @@ def _leaderboard(site: Site, by: str, name: str, other: str, folder: str) -> str
     def cell(row: Mapping[str, str], column: str) -> str:
         value = row.get(column) or ""
         if column == other:
-            plain = value.partition(":")[0]
-            return f"[{value}]({folder}/{plain}.md)" if plain in known else value
+            return f"[{value}]({folder}/{plain(value)}.md)" if plain(value) in known else value
         try:
             return number(float(value))
         except ValueError:
