@@ -47,7 +47,7 @@ def remarks(preset: str, names: Sequence[str]) -> list[str]:
         f"Preset {preset} has what one search found for each learner (benchmarks/tuning in the repository): the same number of "
         f"configurations for each, judged on the same problems (benchmarks/protocol.toml)."
     )
-    others = [name for name in names if name not in searched]
+    others = [name for name in dict.fromkeys(names) if name not in searched]
     return [said, f"Constants that no search changed: {', '.join(others)}."] if others else [said]
 
 
