@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -135,58 +134,8 @@ OPTIONS = (
 
 # --- from the constants in the file to parameters ------------------------------------------------------------------
 
-#: By learner, names in the file that it has no more, each with the values that mean what the learner now does (none: any value,
-#: as another constant holds what it did); and names that changed.
-GONE: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-    "primal-dual-lsvi": {
-        "restart_data": ("kept",), "certificate": ("tuned", "confidence"), "xi_sets": (), "theorem_2": (), "restart": (),
-        "eta_schedule": (), "alpha_schedule": (),
-    },
-    "lsvi-ucb": {"bonus_scale": (1.0,)} | {
-        name: () for name in (
-            "alpha", "eta", "xi", "zeta", "utility_bonus", "bonus", "span_floor", "dual_estimate", "dual_prior", "pessimism",
-            "certificate", "damping", "anti_windup", "alpha_schedule", "eta_schedule", "restart", "restart_data", "xi_rule",
-            "xi_sets", "theorem_2",
-        )
-    },
-    "lsvi-bisection": {"bonus_scale": ()},
-    "optpess-primal-dual": {"eps_scale": ()},
-    "slucb-qvi": {"bonus_scale": (1.0,)},
-    "reward-free": {"bonus_scale": (), "explorer": ("bonus",)},
-    "explore-then-commit": {"bonus_scale": (), "explorer": ("uniform",)},
-}  # fmt: skip
-RENAMED: Mapping[str, Mapping[str, str]] = {}
-
-#: What constants say of states that are vectors, where the file says nothing: steps that share nothing, every plan made.
-PLAIN_VECTORS = {"states": float("inf"), "dual_tol": 0.002}
-
-
-def added(case: Case, then: Mapping[str, Any]) -> dict[str, Any]:
-    """Names that a learner did not have when the file was made: the schedule, once three options, and what stood nowhere."""
-    vectors = PLAIN_VECTORS if case.problem.startswith(VECTORS) else {}
-    if "eps_scale" in then:
-        spec = prepare(case.problem).problem.spec
-        return {"eps": then["eps_scale"] * 5 * spec.horizon**2 * math.sqrt(spec.n_states**3 * spec.n_actions)}
-    if case.learner != "primal-dual-lsvi":
-        return dict(vectors)
-    once = {"rounding": 0.0, "noise_bonus": 0.0, "price_step": "printed"} | vectors
-    if "alpha_schedule" in then:
-        assert then["alpha_schedule"] == then["eta_schedule"]
-        once["schedule"] = "doubling" if then["restart"] == "doubling" else then["alpha_schedule"]
-    return once
-
-
 #: What constants say beside numbers and options: what a learner works with, and how it was asked for.
-LABELS = ("told", "features", "safe_policy", "xi_rule", "xi_sets", "theorem_2")
-
-
-def today(case: Case, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file has of a run, its constants with the names that its learner has today."""
-    then, gone, renamed = numbers["constants"], GONE.get(case.learner, {}), RENAMED.get(case.learner, {})
-    for name in gone.keys() & then.keys():
-        assert then[name] in (gone[name] or (then[name],)), f"{name} was {then[name]!r}: {case.learner} has that no more"
-    kept = {renamed.get(name, name): value for name, value in then.items() if name not in gone}
-    return {**numbers, "constants": added(case, then) | kept}
+LABELS = ("told", "features", "safe_policy", "xi_rule")
 
 
 def unlabelled(numbers: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,7 +152,7 @@ def written(case: Case, numbers: Mapping[str, Any], preset: str) -> Case:
         preset: the one beside the constants.
     """
     takes = case.form().parameters
-    params = {name: value for name, value in unlabelled(today(case, numbers))["constants"].items() if name in takes}
+    params = {name: value for name, value in unlabelled(numbers)["constants"].items() if name in takes}
     told = {name: value for name, value in case.params.items() if value == "safest"}
     return case._replace(preset=preset, slater_gap="oracle", params=params | told)
 
