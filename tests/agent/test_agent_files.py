@@ -244,6 +244,16 @@ def test_sizes_in_the_metadata_are_counted_before_anything_is_made(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB
 
 
+@pytest.mark.parametrize("name", ["transitions", "states"])
+@pytest.mark.parametrize("value", [1e308, 10**13])
+def test_an_option_too_large_for_a_sum_of_bytes_is_refused_when_it_is_read(
+    tmp_path: Path, cells: dict[str, dict[str, Any]], name: str, value: float
+) -> None:
+    meta = json.loads(cells["vectors"]["meta"].tobytes())
+    meta["options"] |= {name: value}
+    refused(tmp_path / "a.npz", cells["vectors"] | {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)}, name)
+
+
 def test_what_was_learned_is_what_a_file_may_hold(tmp_path: Path) -> None:
     """Numbers that a file would be refused for are refused when they come."""
     agent = nr.Agent(Toy(BOX, spaces.Discrete(3)), limit=2.0, horizon=1)

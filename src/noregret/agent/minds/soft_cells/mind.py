@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from noregret.agent.adequacy import Adequacy
 
 _OPTIONS: dict[str, float | None] = {"states": None, "transitions": 100_000, "margin": 0.02}
+#: Whole numbers among them are not larger; bytes are computed from them.
+_MOST = 1 << 40
 #: Numbers that a model tells apart, at most, unless told otherwise.
 _STATES = 20_000
 #: A model is made anew when the number of episodes has grown by this factor, and after this many episodes at the latest; each
@@ -84,8 +86,8 @@ class SoftCells:
                 raise unknown_name("option of soft-cells", name, _OPTIONS)
         chosen: dict[str, object] = {**_OPTIONS, **options}
         most = most_prototypes(spec) if spec.dimension else min(_STATES, spec.n_states)
-        self.states = most if chosen["states"] is None else integer("states", chosen["states"], 2)
-        self.transitions = integer("transitions", chosen["transitions"], 1)
+        self.states = most if chosen["states"] is None else integer("states", chosen["states"], 2, _MOST)
+        self.transitions = integer("transitions", chosen["transitions"], 1, _MOST)
         margin = chosen["margin"]
         if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0.0 <= margin < 1.0:
             raise InputError(f"margin is {shown(margin)}; expected a number from 0 to below 1")
