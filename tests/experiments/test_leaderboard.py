@@ -146,12 +146,13 @@ def test_all_learners_and_all_finite_problems_are_on_it() -> None:
 
 def test_the_page_says_where_constants_are_from(monkeypatch: pytest.MonkeyPatch) -> None:
     ucb = nr.learners.get("lsvi-ucb")
-    assert settings.remarks("practical", ["lsvi-ucb", "uniform"]) == []
+    ucb_entry, uniform = Entry.read("lsvi-ucb"), Entry.read("uniform")
+    assert settings.remarks("practical", [ucb_entry, uniform]) == []
     monkeypatch.setattr(ucb, "table", ucb.table.with_rows(Number("beta", theory=(1, "printed"), practical=(2.0, FOUND))))
-    said, others = settings.remarks("practical", ["lsvi-ucb", "uniform"])
+    said, others = settings.remarks("practical", [ucb_entry, uniform, Entry("opdop (given)", "opse-lcmdp", {"alpha": 1.0})])
     assert "the same number of configurations for each" in said and "benchmarks/protocol.toml" in said
     assert others == "Constants that no search changed: uniform."
-    assert settings.remarks("theory", ["lsvi-ucb"]) == [] and len(settings.remarks("practical", ["lsvi-ucb"])) == 1
+    assert settings.remarks("theory", [ucb_entry]) == [] and len(settings.remarks("practical", [ucb_entry])) == 1
     assert "linear-continuous" in settings.left_out()[0]
 
 

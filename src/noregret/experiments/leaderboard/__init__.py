@@ -151,7 +151,7 @@ class Contest:
         seconds = {place: self.pilots.known(cell.keys[0]) for place, cell in cells.items()}
         where = provenance()
         machine = {name: where["machine"][name] for name in ("cpu", "cores", "system")}
-        told = settings.remarks(self.protocol[3], [entry.name for entry in self.entries])
+        told = settings.remarks(self.protocol[3], self.entries)
         told += settings.left_out() if self.everything else []
         protocol = Protocol(*self.protocol, {k: str(v) for k, v in where["versions"].items()}, machine, told)
         return Leaderboard.of(protocol, [settings.row(entry) for entry in self.entries], played, lines, seconds)

@@ -33,21 +33,21 @@ def problem_names() -> list[str]:
     return problems.names(continuous=False)
 
 
-def remarks(preset: str, names: Sequence[str]) -> list[str]:
+def remarks(preset: str, entries: Sequence[Entry]) -> list[str]:
     """Where the constants of a preset are from, for the page.
 
     Args:
         preset: which rule gives the learners their constants.
-        names: the learners.
+        entries: the learners; one that is given constants beside the preset's is not named among those that no search changed.
     """
-    searched = [name for name in names if _was_searched(name, preset)]
-    if not searched:
+    as_preset = [entry for entry in entries if not _was_searched(entry.name, preset)]
+    if len(as_preset) == len(entries):
         return []
     said = (
         f"Preset {preset} has what one search found for each learner (benchmarks/tuning in the repository): the same number of "
         f"configurations for each, judged on the same problems (benchmarks/protocol.toml)."
     )
-    others = [name for name in dict.fromkeys(names) if name not in searched]
+    others = [entry.label for entry in as_preset if dict(entry.params) == given_safest(entry.name)]
     return [said, f"Constants that no search changed: {', '.join(others)}."] if others else [said]
 
 

@@ -249,7 +249,7 @@ def _data(board: Leaderboard) -> dict[str, object]:
         if ratio is not None:
             entry |= {
                 "ratio": number(ratio),
-                "curves": cell.curves,
+                "curves": {name: {end: _drawn(values) for end, values in curve.items()} for name, curve in cell.curves.items()},
                 "seconds": cell.seconds,
                 "notes": cell.notes,
                 "last": [_ends(cell.last(name)) for name in ("hard_regret", cell.measure)],
@@ -272,6 +272,11 @@ def _data(board: Leaderboard) -> dict[str, object]:
         "taus": [short(x) for x in TAUS],
         "profiles": profiles,
     }
+
+
+def _drawn(values: Sequence[float]) -> list[float]:
+    """Numbers of a curve with three digits, which is finer than a screen shows."""
+    return [int(x) if x.is_integer() else x for x in (float(f"{value:.3g}") for value in values)]
 
 
 def _ends(interval: Interval) -> list[float]:
