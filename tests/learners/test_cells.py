@@ -14,6 +14,7 @@ from noregret.agent.minds.soft_cells import SoftCells
 from noregret.agent.minds.soft_cells.contest import PlanContest
 from noregret.agent.minds.soft_cells.dual import Aim, PriceSearch
 from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS, Scaling
+from noregret.agent.minds.soft_cells.forests import ForestModel
 from noregret.agent.minds.soft_cells.kernels.interpolation import EDGE
 from noregret.errors import InputError
 from noregret.problems.worlds import WorldSpec
@@ -154,7 +155,8 @@ def test_memory_is_bounded(kind: str, options: dict[str, int]) -> None:
     planner = mind.planner
     assert planner is not None
     outside = sum(array.nbytes for array in planner.rows)  # made by compiled code, which is not traced
-    assert peak + outside <= bound and planner.model.n <= options["states"] + 1
+    most = options["transitions" if isinstance(planner.model, ForestModel) else "states"]  # trees are of transitions
+    assert peak + outside <= bound and planner.model.n <= most + 1
     assert sum(array.nbytes for array in mind.arrays().values()) <= bound
 
 

@@ -10,7 +10,7 @@ from noregret.agent.minds.protocol import PlayedEpisode
 from noregret.agent.minds.soft_cells.history import Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.rows import ModelRows, no_pools
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values
-from noregret.agent.minds.soft_cells.returning import come_back, numbered
+from noregret.agent.minds.soft_cells.returning import come_back, leading, led, numbered
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation, Singles
 from noregret.problems.worlds import WorldSpec
 
@@ -18,6 +18,8 @@ from noregret.problems.worlds import WorldSpec
 MOST_TRANSITIONS = 200_000
 #: What follows a vector is certain where at most this share of all transitions told apart was not the first of its pair.
 MOST_UNCERTAIN = 0.01
+#: n0 of tables of vectors: nothing of a pair that was tried is unknown.
+CERTAIN = 1e-6
 
 
 class Counts:
@@ -121,6 +123,7 @@ class _Counted(NamedTuple):
         per_action = sums.sum(axis=0) / np.maximum(visits.sum(axis=0), 1.0)[:, None]
         unseen = visits.sum(axis=0) == 0
         per_action[unseen] = sums.sum(axis=(0, 1)) / max(visits.sum(), 1.0)
+        per_action[:, 0] = np.minimum(per_action[:, 0], 0.0)
         mean = np.where(visits[:, :, None] > 0.0, sums / np.maximum(visits, 1.0)[:, :, None], per_action)
         allowed = self.allowed
         allowed[~allowed.any(axis=1)] = True
@@ -136,7 +139,7 @@ class _Counted(NamedTuple):
 
 
 def table_of(seen: Transitions, units: Units, budget: int, near: bool) -> CountModel | None:
-    """Counts of vectors that come back exactly; None where they do not, or where what follows a pair is not certain.
+    """Counts of vectors that come back exactly in other episodes; None where they do not, or what follows a pair is uncertain.
 
     Args:
         seen: kept transitions.
@@ -147,7 +150,9 @@ def table_of(seen: Transitions, units: Units, budget: int, near: bool) -> CountM
     n, A = len(seen.actions), seen.masks.shape[1]
     state = numbered(np.concatenate([seen.before, seen.after]))
     N = int(state.max()) + 1
-    if not come_back(state[:n]) or N > budget:
+    episode = np.repeat(np.arange(len(seen.lengths)), seen.lengths)
+    visited = np.unique(state[:n] + N * episode) % N  # the states of each episode, each once
+    if not come_back(np.unique(visited, return_inverse=True)[1]) or N > budget:
         return None
     pair = state[:n] * A + seen.actions
     key, times = np.unique(pair * (N + 1) + np.where(seen.ended, N, state[n:]), return_counts=True)
@@ -163,7 +168,17 @@ def table_of(seen: Transitions, units: Units, budget: int, near: bool) -> CountM
     keys[state[:n]] = seen.before
     starts = np.bincount(state[seen.first], minlength=N).astype(np.float64)
     parts = _Counted(row, after, times.astype(np.float64), visits, sums, allowed).parts()
-    return CountModel(units, {"keys": keys + 0.0, "starts": starts, "near": np.array(near)} | parts)
+    parts |= {"keys": keys + 0.0, "starts": starts, "near": np.array(near), "n0": np.array(CERTAIN)}
+    lead = np.ones(keys.shape[1], dtype=np.bool_) if near else leading(keys, row, after, A)
+    if not lead.all():
+        pair, like, follows = led(keys, lead, row, after, visits)
+        order = np.argsort(np.concatenate([row, pair]), kind="stable")
+        parts["row"] = np.concatenate([row, pair])[order]
+        parts["after"] = np.concatenate([after, follows])[order]
+        parts["times"] = np.concatenate([parts["times"], np.ones(len(pair))])[order]
+        mean = parts["mean"].reshape(N * A, -1)
+        mean[pair] = mean[like]
+    return CountModel(units, parts | {"lead": lead})
 
 
 class CountModel:
@@ -180,15 +195,19 @@ class CountModel:
         self.starts = np.append(parts["starts"], 0.0) / parts["starts"].sum()
         self.place: dict[int, int] = {}
         self.keyed: dict[bytes, int] = {}
+        self.led: dict[bytes, int] = {}
         if "keys" in parts:
             self.keyed = {key.tobytes(): place for place, key in enumerate(parts["keys"])}
+            most = np.argsort(parts["visits"].sum(axis=1), kind="stable")  # the one seen most is written last
+            leads = parts["keys"][:, parts["lead"]] if not parts["lead"].all() else parts["keys"][:0]
+            self.led = {leads[place].tobytes(): int(place) for place in most[: len(leads)]}
         else:
             self.place = {state: place for place, state in enumerate(parts["states"].tolist())}
         totals = np.bincount(parts["row"], weights=parts["times"], minlength=n * A)
         weight = parts["times"] / totals[parts["row"]]
         first = np.searchsorted(parts["row"], np.arange((n + 1) * A + 1))
         n0, J = float(parts["n0"]), parts["mean"].shape[2]
-        unknown = np.append(n0 / (parts["visits"] + n0), np.zeros((1, A)))
+        unknown = np.append(n0 / (np.maximum(parts["visits"], totals.reshape(n, A)) + n0), np.zeros((1, A)))
         signal = np.concatenate([np.clip(units.of(parts["mean"]), 0.0, 1.0), np.zeros((1, A, J))])
         allowed = np.concatenate([parts["allowed"], np.ones((1, A), dtype=np.bool_)])
         self._rows = ModelRows(
@@ -227,9 +246,24 @@ class CountModel:
         action_values(self._rows, wish, values.V[h + 1], len(values.coef) - h, Q, (place, place + 1))
         return Q
 
+    def work(self, horizon: int) -> int:
+        """Pairs and steps of one pass."""
+        return self.parts["visits"].size * horizon
+
+    def knows(self, played: PlayedEpisode) -> bool:
+        """Whether every pair of an episode was tried before."""
+        seen = zip(np.asarray(played.observations, dtype=np.float64) + 0.0, played.actions, strict=False)
+        places = ((self.keyed.get(vector.tobytes()), action) for vector, action in seen)
+        return all(place is not None and self.parts["visits"][place, action] > 0.0 for place, action in places)
+
     def _find(self, vector: Array) -> int | None:
-        """The place of a vector, or of the nearest that was seen, where each coordinate is as wide as its range."""
+        """The place of a vector, or of one with the same leading coordinates, or of the nearest that was seen.
+
+        For the nearest each coordinate is as wide as its range.
+        """
         place = self.keyed.get((vector + 0.0).tobytes())
+        if place is None and self.led:
+            place = self.led.get((vector[self.parts["lead"]] + 0.0).tobytes())
         if place is None and self.parts["near"]:
             keys = self.parts["keys"]
             wide = np.maximum(np.ptp(keys, axis=0), 1e-12)

@@ -38,7 +38,7 @@ _LOW_PRICE, _FIRST_PRICE, _NO_PRICE = 0.05, 0.1, 0.02
 #: Between a price too low and one too high the next price stays this far from both, in shares of their distance.
 _INSIDE = 0.2
 #: Passes for one price, and rounds over all prices where there are several.
-_PASSES, _ROUNDS = 5, 3
+PASSES, _ROUNDS = 5, 3
 
 
 class Aim(NamedTuple):
@@ -49,6 +49,7 @@ class Aim(NamedTuple):
     least: Array  # the least price
     most: Array  # the largest price
     top: Array  # the largest total that the range of a step allows
+    passes: int = PASSES  # for one price
 
 
 class PriceSearch:
@@ -133,7 +134,7 @@ class PriceSearch:
         content = bool(self.debt[i] <= close and self.gap[i] >= -close)  # what was played gives no reason to ask for more
         Y, factor, estimate = float(self.Y[i]), 2.0, self.estimate
         low_estimate = estimate
-        for _ in range(_PASSES):
+        for n in range(aim.passes):
             short = needed - float(estimate[i])
             if content and estimate[i] >= aim.top[i] - close:  # no plan can give more, so a lower price may do
                 short = min(short, 0.0)
@@ -152,7 +153,7 @@ class PriceSearch:
             else:
                 high = (Y, short)
             if low is not None and high is not None:
-                part = low[1] / (low[1] - high[1])
+                part = low[1] / (low[1] - high[1]) if n < PASSES else 0.5
                 Y = low[0] + (high[0] - low[0]) * min(max(part, _INSIDE), 1.0 - _INSIDE)
             elif low is not None:
                 if most <= Y:

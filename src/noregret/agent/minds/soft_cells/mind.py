@@ -15,7 +15,7 @@ from noregret.agent.minds.protocol import PlayedEpisode, Policy
 from noregret.agent.minds.soft_cells.checks import checked, checked_plan
 from noregret.agent.minds.soft_cells.contest import TRIVIAL, PlanContest, count
 from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS, CountModel, Counts, table_of
-from noregret.agent.minds.soft_cells.dual import Aim, PriceSearch
+from noregret.agent.minds.soft_cells.dual import PASSES, Aim, PriceSearch
 from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS
 from noregret.agent.minds.soft_cells.forests import STARTS, TREES, USED, ForestModel
 from noregret.agent.minds.soft_cells.growth import grown
@@ -41,9 +41,8 @@ _STATES = 20_000
 #: for vectors, then for numbers.
 _GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
 #: While no episode has met a limit, counts are planned with anew after each episode, or after more where that is so much work.
-_WORK = 20_000_000
-#: So many episodes that broke a limit make a table of vectors look for what was never tried.
-_VAIN = 12
+#: So are tables of vectors after an episode that tried something new; their prices are searched in at most so many passes.
+_WORK, _PASSES = 20_000_000, 20
 #: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
 _LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
 
@@ -117,7 +116,8 @@ class SoftCells:
         planner = self.planner
         assert planner is not None
         aim = self._aim(planner)
-        if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + max(1, self.episodes // 20)):
+        often = 1 if aim.passes > PASSES else max(1, self.episodes // 20)
+        if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
             return
         self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
         self.settled = self.episodes
@@ -173,7 +173,12 @@ class SoftCells:
         self.record.add(signals, played.terminated)
         self.memory.add(played, signals)
         self.episodes += 1
-        if self.planner is None or not counts:
+        if self.planner is None:
+            return
+        model = self.planner.model
+        if isinstance(model, CountModel) and model.keyed and not model.knows(played):
+            self.next = min(self.next, self.built + 1 + model.work(self.spec.horizon) // _WORK)
+        if not counts:
             return
         totals = signals.sum(axis=0)
         if constant >= 0:
@@ -223,7 +228,7 @@ class SoftCells:
         self.planner = Planner(model, outlook, self.spec.horizon)
         self.built, self.tally, self.resort = self.episodes, self.tally[:0], -1
         if isinstance(model, CountModel) and not self.record.met.all():  # what was tried last is not to be tried again
-            self.next = self.built + 1 + model.parts["visits"].size * self.spec.horizon // _WORK
+            self.next = self.built + 1 + model.work(self.spec.horizon) // _WORK
             return
         kind = 0 if self.spec.dimension else 1
         self.next = max(self.built + 1, min(math.ceil(_GROWTH[kind] * self.built), self.built + _PATIENCE[kind]))
@@ -231,17 +236,15 @@ class SoftCells:
     def _vectors(self, memory: EpisodeMemory, units: Units, outlook: Outlook) -> Model:
         """A new model of vectors, of the kind whose turn it is.
 
-        Where vectors come back and what follows is certain, a table of them is exact. It takes the place of prototypes where
-        these are too few for it, and where none of many episodes has met a limit: what was never tried must be the way then.
+        Where vectors come back in other episodes and what follows is certain, a table is exact and takes the place of others.
         """
         assert self.draw is not None
         seen, last = memory.transitions(), self.planner
         random = np.random.default_rng([self.seed, 0xCE12, self.episodes])
-        met = bool(self.record.met.all())
-        table = table_of(seen, units, _STATES, met)
-        if table is not None and (table.n > self.states or (not met and self.episodes >= _VAIN)):
+        table = table_of(seen, units, _STATES, bool(self.record.met.all()))
+        if table is not None:
             return table
-        if table is None and last is not None and self.kinds.turn(self._contest(last)) == FOREST:
+        if last is not None and self.kinds.turn(self._contest(last)) == FOREST:
             worth = partial(last.worth, seen, units)
             return ForestModel.learned(seen, units, worth, (self.spec.horizon, random))
         sides = last.model.sides if last is not None and isinstance(last.model, VectorModel) else None
@@ -261,7 +264,10 @@ class SoftCells:
         scale, worth = self.record.scale(units), outlook.spread * outlook.zoom
         least = np.minimum(_LEAST_WORTH * worth / self.record.slack(units), 0.5)
         most = np.maximum(5.0 * worth * units.width[1:] / scale, _LEAST_MOST)
-        return Aim(self.record.bounds, scale, least, most, self.spec.horizon * (units.low + units.width)[1:])
+        passes = PASSES
+        if isinstance(planner.model, CountModel) and planner.model.keyed:
+            passes = int(np.clip(_WORK // planner.model.work(self.spec.horizon), PASSES, _PASSES))
+        return Aim(self.record.bounds, scale, least, most, self.spec.horizon * (units.low + units.width)[1:], passes)
 
     # -- telling
 

@@ -14,6 +14,8 @@ _SHARE = 0.5
 _CERTAIN = 5
 #: n0 = this · s/(1 - s) visits are worth as much as interpolation, where repeated pairs differ with share s.
 _WORTH = 3.0
+#: Coordinates that may lead all others, at most.
+_LEADING = 12
 
 
 class Steps(NamedTuple):
@@ -35,6 +37,68 @@ def numbered(states: Array) -> Integers:
 def come_back(states: Integers) -> bool:
     """Whether numbered states come back often enough to be counted."""
     return bool(len(states) and 1.0 - (states.max() + 1) / len(states) >= _SHARE)
+
+
+def leading(keys: Array, row: Integers, after: Integers, A: int) -> Flags:
+    """(D,) the fewest coordinates that decide by themselves how they move and when episodes end, in all that was seen.
+
+    Those that change most often are taken first. All are leading where no few do.
+
+    Args:
+        keys: (N,D) the states.
+        row: (entries,) state·A + action of each distinct transition.
+        after: (entries,) the state that followed; N for an end.
+        A: number of actions.
+    """
+    N, D = keys.shape
+    live, at = after < N, row // A
+    step = np.where(live[:, None], keys[np.minimum(after, N - 1)] - keys[at], 0.0)
+    changes = (step != 0.0).sum(axis=0)
+    order = np.argsort(-changes, kind="stable")[: min(int((changes > 0).sum()), _LEADING)]
+    for k in range(1, len(order)):
+        pair = numbered(keys[:, order[:k]])[at] * A + row % A
+        moves = np.where(live, numbered(step[:, order[:k]]) + 1, 0)
+        if len(np.unique(pair * (len(row) + 2) + moves)) == len(np.unique(pair)):
+            return np.isin(np.arange(D), order[:k])
+    return np.ones(D, dtype=np.bool_)
+
+
+def led(keys: Array, lead: Flags, row: Integers, after: Integers, visits: Array) -> tuple[Integers, Integers, Integers]:
+    """What would follow pairs never tried, if leading coordinates move as they did elsewhere and all others stay.
+
+    Args:
+        keys: (N,D) the states.
+        lead: (D,) which coordinates lead.
+        row: (entries,) state·A + action of each distinct transition.
+        after: (entries,) the state that followed; N for an end.
+        visits: (N,A).
+
+    Returns:
+        The pairs (state·A + action), the pair that each is judged by, and what followed that one: a state that was seen, with
+        the same other coordinates if there is one, else the one of those with the same leading coordinates that was seen most.
+    """
+    N, A = visits.shape
+    group = numbered(keys[:, lead])
+    often = visits.sum(axis=1)[row // A]
+    order = np.argsort(often, kind="stable")
+    known: Integers = np.full((int(group.max()) + 1) * A, -1, dtype=np.int64)
+    known[(group[row // A] * A + row % A)[order]] = order  # the one seen most is written last
+    state, action = np.nonzero(visits == 0.0)
+    entry = known[group[state] * A + action]
+    state, action, entry = state[entry >= 0], action[entry >= 0], entry[entry >= 0]
+    follows = after[entry]
+    live = follows < N
+    guess = keys[state[live]]
+    guess[:, lead] = keys[follows[live]][:, lead]
+    names = numbered(np.concatenate([keys, guess]))
+    place: Integers = np.full(int(names.max()) + 1, -1, dtype=np.int64)
+    place[names[:N]] = np.arange(N)
+    common: Integers = np.zeros(int(group.max()) + 1, dtype=np.int64)
+    most = np.argsort(visits.sum(axis=1), kind="stable")
+    common[group[most]] = most
+    there = place[names[N:]]
+    follows[live] = np.where(there >= 0, there, common[group[follows[live]]])
+    return state * A + action, row[entry], follows
 
 
 def count_seen(steps: Steps, sizes: tuple[int, int], pure: Flags) -> Arrays:
