@@ -149,7 +149,7 @@ def test_the_page_says_where_constants_are_from(monkeypatch: pytest.MonkeyPatch)
     ucb_entry, uniform = Entry.read("lsvi-ucb"), Entry.read("uniform")
     assert settings.remarks("practical", [ucb_entry, uniform]) == []
     monkeypatch.setattr(ucb, "table", ucb.table.with_rows(Number("beta", theory=(1, "printed"), practical=(2.0, FOUND))))
-    said, others = settings.remarks("practical", [ucb_entry, uniform, Entry("opdop (given)", "opse-lcmdp", {"alpha": 1.0})])
+    said, others = settings.remarks("practical", [ucb_entry, uniform, Entry("as searched", "primal-dual-lsvi", {"alpha": 1.0})])
     assert "the same number of configurations for each" in said and "benchmarks/protocol.toml" in said
     assert others == "Constants that no search changed: uniform."
     assert settings.remarks("theory", [ucb_entry]) == [] and len(settings.remarks("practical", [ucb_entry])) == 1
