@@ -133,12 +133,16 @@ def test_a_journal_that_ends_in_the_middle_of_a_line(tmp_path):
         assert live.log.flights["a"].steps[0].reward == 1.0 and live.log.seq == 2
 
 
-@pytest.mark.parametrize(("spec", "name"), [(SPEC, "coef"), (TABLE, "model.after"), (TABLE | {"learner": "lsvi-ucb"}, "w")])
+@pytest.mark.parametrize(
+    ("spec", "name"), [(SPEC, "coef"), (SPEC, "model.keys"), (TABLE, "model.after"), (TABLE | {"learner": "lsvi-ucb"}, "w")]
+)
 def test_a_plan_that_is_none_is_refused_and_decisions_go_on(tmp_path, spec, name):
     with opened(tmp_path / "a.db", **spec) as live:
-        x = [0.1, 0.2] if spec is SPEC else 1
+        x: object = [0.1, 0.2] if spec is SPEC else 1
         for k in range(2):
             for h in range(live.spec.horizon):
+                if name == "coef":  # vectors that come back would be counted in a table
+                    x = seen(k, h)
                 d = live.decide(x, k, h)
                 live.report(d.id, 0.5, {"slo": 0.5})
             live.end(k, observation=x)
