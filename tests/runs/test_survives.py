@@ -39,8 +39,11 @@ def finish(args: list[str], out: Path) -> str:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """What a user sees, and the curves of every run; times and machines are in the records only."""
-    found = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    """What a user sees, and the curves of every run; times and machines are in the records only.
+
+    A draft that was being written at the kill is hidden, and goes with the first write after ten seconds: see test_files.
+    """
+    found = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.suffix != ".tmp"}
     return found | {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob("runs/*/curves.npz")}
 
 
