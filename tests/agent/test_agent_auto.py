@@ -12,6 +12,7 @@ from gymnasium import spaces
 import noregret as nr
 from noregret.agent import setup
 from noregret.errors import FileError
+from noregret.gym.spaces import Actions
 from tests.agent.fake_mind import FakeMind
 from tests.agent.toys import BOX, MASKS, Toy, agent, same
 
@@ -120,6 +121,25 @@ def test_who_learns():
     assert nr.Agent(job).learner.name == "primal-dual-lsvi" and nr.Agent(job, features="auto").learner.name == "soft-cells"
 
 
+def test_continuous_actions_that_nobody_listed_are_a_few():
+    def rows(low, high):
+        return Actions.of(spaces.Box(np.array(low, np.float32), np.array(high, np.float32))).table
+
+    assert rows([-2], [2]).tolist() == [[-2], [-1], [0], [1], [2]]
+    assert [len(rows([-1] * k, [1] * k)) for k in (1, 2, 3, 4, 17)] == [5, 25, 27, 9, 35]
+    assert rows([-1, 0, 1, -4], [1, 1, 2, -3]).tolist() == [
+        [0, 0, 1, -3], [-1, 0, 1, -3], [1, 0, 1, -3], [0, 1, 1, -3], [0, 0, 2, -3], [0, 0, 1, -4]
+    ]  # fmt: skip
+    taken = agent(Toy(BOX, spaces.Box(-1, 1, (4,), dtype=np.float32)))
+    assert "actions: 9, the first [0., 0., 0., 0.], the last [0., 0., 0., 1.]" in taken.summary()
+
+
+def test_an_environment_that_counts_its_steps_itself_has_a_horizon():
+    counting = Toy(BOX, spaces.Discrete(2))
+    counting.max_steps = 7
+    assert nr.Agent(counting, limit=1).learner.spec.horizon == 7
+
+
 def test_what_is_refused_at_construction_is_one_line():
     box, numbered = Toy(BOX, spaces.Discrete(2)), Toy(spaces.Discrete(4), spaces.Discrete(2))
     wide = spaces.Box(-1, 1, (6,), dtype=np.float32)
@@ -127,7 +147,7 @@ def test_what_is_refused_at_construction_is_one_line():
     cases = [
         (lambda: nr.Agent(box, limit=1), "horizon is None and the environment has no time limit; expected horizon="),
         (lambda: nr.Agent(cart, limit=1, horizon=501), "horizon is 501; expected at most 500, the environment's time limit"),
-        (lambda: agent(Toy(BOX, wide)), "actions is None; expected actions=5 for a grid"),
+        (lambda: agent(Toy(BOX, spaces.Box(0, np.inf, (1,)))), "actions is None and the action space"),
         (lambda: agent(Toy(BOX, wide), actions=5), "makes 5^6 actions"),
         (lambda: agent(Toy(BOX, wide), actions=1), "actions is 1; expected a whole number, at least 2"),
         (lambda: agent(Toy(BOX, wide), actions=[[2.0] * 6]), "actions[0] is"),

@@ -66,7 +66,8 @@ class Agent(Player):
         utility_range: (low, high) of raw utilities or costs, or one for each; None as for ``reward_range``.
         outside: what becomes of a number outside its range: "widen" the range, "clip" the number, or "error". None widens where
             ranges can be found from data, and clips with given features.
-        actions: for a Box of actions, how many points each dimension has on a grid, or the list of actions.
+        actions: for a Box of actions, how many points each dimension has on a grid, or the list of actions. None is 5 points
+            or 3, at most 27 in all, or else each dimension alone at its ends.
         cost, utility: what a step costs, for ``limit``, or brings, for ``threshold``; see :mod:`noregret.gym.world`.
         reward_weights, utility_weights: of rewards that are vectors; see :mod:`noregret.gym.world`.
         overrun: "error" refuses an episode that goes on after the horizon, "cut" ends it there. None cuts where ``horizon`` is

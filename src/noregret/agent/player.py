@@ -113,6 +113,7 @@ class Player:
             *self.curve.doubts(),
             mind.about,
             f"{mind.name}, H={o.horizon} A={self.actions.n} {self._size()}",
+            *self.actions.describe(),
             *mind.describe(),
             f"episodes: {self.episodes}{logged} of {'no end' if total is None else total}; plans: {mind.replans}; "
             f"dual: {np.round(mind.dual, 4).tolist()}",

@@ -70,7 +70,7 @@ def learn(
     learner: Annotated[
         str | None, typer.Option("--learner", "-l", help="The learner. Default: the one that fits --features.")
     ] = None,
-    actions: Annotated[int | None, arg.number("--actions", help="Grid points in each dimension, for Box actions.")] = None,
+    actions: Annotated[int | None, arg.number("--actions", help="Grid points a dimension, for Box actions.")] = None,
     reward_range: Annotated[
         tuple[float, float] | None,
         typer.Option(

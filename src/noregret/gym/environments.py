@@ -78,12 +78,13 @@ def time_limit(env: object) -> int | None:
     if is_vector(env):
         with one_of(env) as single:
             return steps if single is None else time_limit(single)
-    layer = env
+    base = layer = env
     while layer is not None:  # a TimeLimit put on by hand is not in the spec
         limit = getattr(layer, "_max_episode_steps", None)
         steps = limit if limit is not None else steps
-        layer = layer.__dict__.get("env")
-    return steps
+        base, layer = layer, layer.__dict__.get("env")
+    own = getattr(base, "max_steps", None)  # MiniGrid and others count by themselves, under this name
+    return own if steps is None and isinstance(own, int) and own > 0 else steps
 
 
 def features_for(features: object, world: EnvWorld, horizon: int, seed: int, bound: float | None) -> FeatureMap:

@@ -5,7 +5,8 @@ of Box, MultiDiscrete and MultiBinary, one number for each Discrete part, and th
 the order of the space. Numbers keep their order: 10 lies between 9 and 11.
 
 Actions are numbered: those of MultiDiscrete and MultiBinary are all combinations, the last entry counting fastest; those of a
-Box are a grid of so many points in each dimension, or a list that the user gives.
+Box are a grid of so many points in each dimension, or a list that the user gives; if nothing is said, a grid of at most 27
+points, or one dimension at a time where that would be too many.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 #: More combinations or points of a grid than this are refused: every action is to be tried, and tried often.
 MOST_ACTIONS = 1000
+#: Where nothing is said, the grid over a Box has 5 points in each dimension, or 3, and at most so many actions.
+FEW_ACTIONS = 27
 #: Observations of more numbers than this are refused: an image of 25 x 25 cells with three numbers each is below.
 MOST_NUMBERS = 2000
 
@@ -205,10 +208,10 @@ class Actions:
 
         Args:
             space: Discrete, MultiDiscrete, MultiBinary or Box.
-            wanted: for a Box, how many points each dimension has on the grid, or the list of actions.
+            wanted: for a Box, how many points each dimension has on the grid, or the list of actions; None for a usual choice.
 
         Raises:
-            InputError: there are too many actions, or a Box without ``wanted``, or a space of another kind.
+            InputError: there are too many actions, or a Box without ends and without ``wanted``, or a space of another kind.
         """
         from gymnasium import spaces
 
@@ -228,34 +231,39 @@ class Actions:
 
     @staticmethod
     def _boxed(space: spaces.Box, wanted: ArrayLike | None) -> Actions:
-        if wanted is None:
-            raise InputError(
-                f"action space is {space} and actions is None; expected actions=5 for a grid of 5 points in each dimension, or "
-                f"a list of actions"
-            )
         k = math.prod(space.shape)
-        if np.ndim(wanted) == 0:
-            points = integer("actions", wanted, 2)
+        if wanted is None or np.ndim(wanted) == 0:
             low, high = np.ravel(space.low).astype(np.float64), np.ravel(space.high).astype(np.float64)
             if not (np.isfinite(low).all() and np.isfinite(high).all()):
-                raise InputError(f"actions is {points} and the action space {space} has no ends; expected a list of actions")
-            if k > 20 or points**k > MOST_ACTIONS:
+                raise InputError(f"actions is {shown(wanted)} and the action space {space} has no ends; expected a list of actions")
+            if wanted is not None:
+                points = integer("actions", wanted, 2)
+            else:
+                points = next((n for n in (5, 3) if n**k <= FEW_ACTIONS), 0)
+            if points and (k > 20 or points**k > MOST_ACTIONS):
                 raise InputError(
                     f"actions is {points}, which makes {points}^{k} actions of {space}; expected at most {MOST_ACTIONS:,}"
                 )
-            grid = itertools.product(*(np.linspace(a, b, points) for a, b in zip(low, high, strict=True)))
-            rows = np.array(list(grid)).reshape(-1, *space.shape)
+            each = [np.linspace(a, b, points) for a, b in zip(low, high, strict=True)]
+            rows = (np.array(list(itertools.product(*each))) if points else _axes(low, high)).reshape(-1, *space.shape)
         else:
             rows = floats("actions", wanted)
             rows = rows[:, None] if rows.ndim == 1 and space.shape == (1,) else rows
             if rows.shape[1:] != space.shape or not len(rows):
                 raise InputError(f"actions has shape {rows.shape}; expected (n, {', '.join(map(str, space.shape))})")
-            _few(len(rows), space)
+        _few(len(rows), space)
         rows = rows.astype(space.dtype)
         for i, row in enumerate(rows):
             if not space.contains(row):
                 raise InputError(f"actions[{i}] is {row.tolist()}; expected an action of {space}")
         return Actions(len(rows), 0, rows)
+
+    def describe(self) -> list[str]:
+        """What the numbers stand for, one line, where they stand for numbers of a Box."""
+        if self.table is None or self.parts:
+            return []
+        first, last = (np.array2string(row, precision=3, separator=", ", threshold=8) for row in self.table[[0, -1]])
+        return [f"actions: {self.n}, the first {first}, the last {last}; actions= changes them"]
 
     def to_env(self, action: int) -> Action:
         """Give an action as the environment takes it."""
@@ -307,6 +315,13 @@ def check_mask(mask: Mask | None, step: int) -> None:
     """Refuse a mask that leaves nothing to do."""
     if mask is not None and not mask.any():
         raise InputError(f"step {step}: the action mask allows no action; expected at least one")
+
+
+def _axes(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The action at rest, 0 or what is nearest to it, and from there each dimension alone at either end, if that differs."""
+    rest = np.clip(0.0, low, high)
+    moved = [np.where(np.arange(len(low)) == i, end, rest) for i in range(len(low)) for end in (low, high) if end[i] != rest[i]]
+    return np.array([rest, *moved])
 
 
 def _few(n: int, space: Space[object]) -> int:
