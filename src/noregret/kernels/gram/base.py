@@ -172,7 +172,7 @@ def estimate_bare(gram: Gram, start: int, h: int, tables: ValueTables, beta: Arr
     estimate_from(gram, start, h, tables, (beta, 0.0 if bare else 1.0), (least, most))
 
 
-@jit
+@partial(jit, inline=True)
 def cover(
     gram: Counted, noise: Noise | None, start: int, h: int, tables: ValueTables, widths: tuple[Array, Array], bounds: Bounds
 ) -> None:

@@ -120,7 +120,7 @@ def take_noise(noise: Noise | None, g: int, pair: Pair, observed: Array, i: int,
             noise.variance[g, pair[0], pair[1], j] = before + (noise.news[j] - before) * inverse
 
 
-@jit
+@partial(jit, inline=True)
 def renew_visited(gram: OneHotGram, noise: Noise | None, states: Integers) -> None:
     """Make D anew: it moves at the states (H+1,) of an episode, and everywhere with R."""
     if noise is not None:
@@ -171,7 +171,7 @@ def _sweep(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, Y: Arr
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
 
-@jit
+@partial(jit, inline=True)
 def widen(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, noisy: bool) -> None:
     """Q_j,h ← clip(Q_j,h + β_j (σ_j n^-1/2 + s_j/n), floor, cap) for the 1 + m first objectives, joined with c_j D_j.
 
