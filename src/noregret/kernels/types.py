@@ -30,8 +30,8 @@ Index = int | np.int64 | np.uint32
 Pair = tuple[Index, Index]
 #: The least and the largest value of an estimate.
 Bounds = tuple[float, float]
-#: β: a number, or one for each objective, or these and a factor.
-Bonus = float | Array | tuple[Array, float]
+#: β: a number, or one for each objective, or these, c of the bonus for noise, and whether any pair varies.
+Bonus = float | Array | tuple[Array, Array, bool]
 
 
 class Where(Protocol):

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noregret.kernels.compiler.flat import fill, flat
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.types import Array, Flags, Index, Pair
 
@@ -39,12 +40,12 @@ class Noise(NamedTuple):
 
     tried: Array  # (G,S,A) n(x,a)
     mean: Array  # (G,S,A,J) of what the pair paid
-    variance: Array  # (G,S,A,J) σ²
+    variance: Array  # (G,J,S,A) σ²
     apart: Array  # (J,) R
     varied: Flags  # (G,S,A,J) whether the pair paid two different numbers
     known: Array  # (2,J) of how many pairs it is known whether they vary, and how many do
-    doubt: Array  # (G,S,A,J) D
-    stale: Flags  # (G,) whether D must be made anew everywhere
+    doubt: Array  # (G,J,S,A) D
+    stale: Flags  # (G,S) whether D of the state must be made anew
     news: Array  # (J,) q of the last payment
 
 
@@ -57,16 +58,15 @@ def no_noise(G: int, S: int, A: int, J: int) -> Noise:
         A: actions.
         J: objectives that are observed.
     """
-    shape = (G, S, A, J)
     return Noise(
-        tried=np.zeros(shape[:3]),
-        mean=np.zeros(shape),
-        variance=np.zeros(shape),
+        tried=np.zeros((G, S, A)),
+        mean=np.zeros((G, S, A, J)),
+        variance=np.zeros((G, J, S, A)),
         apart=np.zeros(J),
-        varied=np.zeros(shape, dtype=np.bool_),
+        varied=np.zeros((G, S, A, J), dtype=np.bool_),
         known=np.zeros((2, J)),
-        doubt=np.zeros(shape),
-        stale=np.zeros(G, dtype=np.bool_),
+        doubt=np.zeros((G, J, S, A)),
+        stale=np.zeros((G, S), dtype=np.bool_),
         news=np.zeros(J),
     )
 
@@ -90,10 +90,10 @@ def joined(width: float, extra: float) -> float:
 
 
 @partial(jit, inline=True)
-def with_doubt(width: float, noise: Noise | None, at: tuple[int, Index, int, int], c: float) -> float:
-    """√(B² + (cD)²) with the D that stands at (row of the step, state, action, objective); B where nobody looks at noise."""
+def with_doubt(width: float, noise: Noise | None, at: Index, c: float) -> float:
+    """√(B² + (cD)²) with the D that stands at a place of all of them in line; B where nobody looks at noise."""
     if noise is not None:
-        return joined(width, c * noise.doubt[at[0], at[1], at[2], at[3]])
+        return joined(width, c * flat(noise.doubt)[at])
     return width
 
 
@@ -127,9 +127,10 @@ def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
             news_of_all = True
         noise.news[j] = news
         varies = varies or noise.apart[j] > 0.0
-    if varies and news_of_all:
-        for each in range(len(noise.stale)):
-            noise.stale[each] = True
+    if varies:
+        noise.stale[g, s] = True
+        if news_of_all:
+            fill(noise.stale, True)
     return varies
 
 
@@ -141,6 +142,12 @@ def varies(noise: Noise | None) -> bool:
             if noise.apart[j] > 0.0:
                 return True
     return False
+
+
+@partial(jit, inline=True)
+def certain(noise: Noise, j: int) -> float:
+    """ρR of objective j."""
+    return float(noise.apart[j] * noise.known[1, j] / max(noise.known[0, j], 1.0))
 
 
 @partial(jit, inline=True)
@@ -156,10 +163,10 @@ def renew(noise: Noise, g: int, s: Index, squares: Array, norms: Array, at: tupl
         at: where those of the state begin, and how far apart they are.
     """
     visits, (begin, apart) = 0.0, at
-    for a in range(noise.doubt.shape[2]):
+    for a in range(noise.doubt.shape[3]):
         visits += 1.0 / max(squares[begin + a * apart], 1e-300)
-    for a in range(noise.doubt.shape[2]):
+    for a in range(noise.doubt.shape[3]):
         norm, L = norms[begin + a * apart], logarithm(visits, squares[begin + a * apart])
         for j in range(len(noise.apart)):
-            apart_j = noise.apart[j] * noise.known[1, j] / max(noise.known[0, j], 1.0)
-            noise.doubt[g, s, a, j] = doubt(max(noise.variance[g, s, a, j], 0.0), apart_j, norm, L)
+            noise.doubt[g, j, s, a] = doubt(max(noise.variance[g, j, s, a], 0.0), certain(noise, j), norm, L)
+    noise.stale[g, s] = False
