@@ -114,19 +114,19 @@ def take_noise(noise: Noise | None, g: int, pair: Pair, observed: Array, i: int,
     """Take in what a pair paid, ``observed[i]``, and move its variance; ``inverse`` is 1/(n+λ)."""
     if noise is not None and notice(noise, g, pair, observed, i):
         for j in range(observed.shape[1]):
-            before = noise.variance[g, j, pair[0], pair[1]]
-            noise.variance[g, j, pair[0], pair[1]] = before + (noise.news[j] - before) * inverse
+            at = (g, j, *pair)
+            noise.variance[at] += (noise.news[j] - noise.variance[at]) * inverse
 
 
 @partial(jit, inline=True)
 def renew_stale(gram: OneHotGram, noise: Noise | None, h: int) -> None:
     """Make D of step h anew where it moved: at the states that paid since, and everywhere with R and ρ."""
     if noise is not None:
-        g, S, A, width, fit = row(gram.visits, h), gram.fit.shape[1], gram.fit.shape[2], gram.fit.shape[3], flat(gram.fit)
+        g, width, fit = row(gram.visits, h), gram.fit.shape[3], flat(gram.fit)
         for i in range(gram.actives[g]):
-            s = np.int64(gram.active[g, i])
+            s = gram.active[g, i]
             if noise.stale[g, s]:
-                renew(noise, g, s, fit, fit[1:], ((g * S + s) * A * width, width))
+                renew(noise, g, s, fit, fit[1:], width)
 
 
 def _estimate(gram: OneHotGram, start: int, h: int, tables: PlanTables, beta: Bonus, bounds: Bounds) -> None:

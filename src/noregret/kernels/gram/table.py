@@ -14,7 +14,7 @@ from noregret.kernels.compiler.flat import flat, row
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, teach
 from noregret.kernels.gram.inverse import REFRESH, add_row, from_factor, inverse_factor
-from noregret.kernels.gram.noise import Noise, certain, doubt, logarithm, no_noise, notice, varies, with_doubt
+from noregret.kernels.gram.noise import Noise, doubt, logarithm, no_noise, notice, varies, with_doubt
 from noregret.kernels.steps.softmax import soft_max
 from noregret.kernels.types import COUNTS, Array, Bonus, Bounds, Flags, Integers, Places, PlanTables, SweepRule, ValueTables
 
@@ -271,10 +271,10 @@ def renew_all(gram: TableGram, noise: Noise | None, g: int) -> None:
                 L[at] = logarithm(visits, square[at])
             noise.stale[g, s] = False
         for j in range(J):
-            begin, apart = (g * J + j) * S * A, certain(noise, j)
+            begin, far = (g * J + j) * S * A, noise.far[j]
             made, variance = flat(noise.doubt)[begin:], flat(noise.variance)[begin:]
             for at in range(S * A):
-                made[at] = doubt(max(variance[at], 0.0), apart, norm[at], L[at])
+                made[at] = doubt(max(variance[at], 0.0), far, norm[at], L[at])
 
 
 def _uneven(gram: TableGram) -> bool:

@@ -128,7 +128,7 @@ def swung(y: float, before: float, lack: float) -> float:
     return SHARE * (1.0 + y) * abs(lack - before) if y > 0.0 or lack > 0.0 else 0.0
 
 
-@jit
+@partial(jit, inline=True)
 def sharpen(balance: Balance, swing: float, k: int) -> None:
     """Move the factor of α to where being soft costs what swinging does.
 
