@@ -51,10 +51,11 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 SETS, WORLDS = {"dev": 0, "validation": 500, "long": 500}, 10
 #: The family of the long runs, their lengths, and the trials of each world.
 LONG, LENGTHS, FEW = "bandits, binding", (10_000, 100_000, 1_000_000), 20
-#: What is timed.
+#: What is timed: where payments vary, and where they do not.
 TIMED = [
     "bandit:seed=0", "random:seed=0,noise=bernoulli", "random:seed=0,m=2,noise=bernoulli", "job-scheduling:noise=bernoulli",
     "inventory:noise=bernoulli", "queue:noise=bernoulli", "linear:seed=0,noise=bernoulli",
+    "bandit:seed=0,noise=none", "random:seed=0", "random:seed=0,m=2", "inventory", "queue", "linear:seed=0",
 ]  # fmt: skip
 
 

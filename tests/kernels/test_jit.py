@@ -248,6 +248,19 @@ def test_a_disk_without_room_for_compiled_code_stops_nothing(tmp_path: Path, mon
         assert jit.jit(more)(1) == 2
 
 
+def test_the_same_lines_compiled_in_another_way_are_other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a function that is put in its callers' place from now on would be called all the same."""
+
+    def more(x: int) -> int:
+        return x + 1
+
+    more.__module__ = "noregret.invented"
+    monkeypatch.setattr(jit, "code_folder", lambda: jit.OwnFolder(tmp_path / "own"))
+    for many, way in enumerate([{}, {"inline": True}, {"references": False}, {"inline": True}], 1):
+        assert jit.jit(more, **way)(1) == 2
+        assert len(list((tmp_path / "own").glob("*.code"))) == min(many, 3)
+
+
 def test_a_loop_without_counted_references_that_makes_arrays_is_refused() -> None:
     kernel = jit.jit(lambda x: np.zeros(3)[0] + x[0], references=False)
     with pytest.raises(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from noregret.kernels.gram.noise import Noise
     from noregret.kernels.steps.primal_dual import PriceRule
 
 Array = NDArray[np.float64]
@@ -30,8 +29,8 @@ Index = int | np.int64 | np.uint32
 Pair = tuple[Index, Index]
 #: The least and the largest value of an estimate.
 Bounds = tuple[float, float]
-#: β: a number, or one for each objective, or these and a factor.
-Bonus = float | Array | tuple[Array, float]
+#: β: a number, or one for each objective, or these, c of the bonus for noise, and whether any pair varies.
+Bonus = float | Array | tuple[Array, Array, bool]
 
 
 class Where(Protocol):
@@ -56,14 +55,6 @@ class Gram(Protocol):
 
 class GramOfStates(Gram, Where, Protocol):
     """The data of a regression whose states are numbered."""
-
-
-class Counted(GramOfStates, Protocol):
-    """Such a regression that may look at the noise of what a step pays."""
-
-    @property
-    def noise(self) -> Noise | None:
-        """What is known of it; None where nobody looks."""
 
 
 class ValueTables(Protocol):

@@ -82,7 +82,7 @@ def keep(compiled: Any, folder: OwnFolder | None, references: bool) -> None:
     def finish(dispatcher: Any, kind: type[_Kept] = _KeptPart) -> None:
         dispatcher.compile = _uncollected(dispatcher.compile if references else _explained(dispatcher))
         if folder is not None and _is_ours(dispatcher.py_func):
-            dispatcher._cache = kind(dispatcher.py_func, folder, references)
+            dispatcher._cache = kind(dispatcher.py_func, folder, (dispatcher.targetoptions["forceinline"], references))
 
     import_module("noregret.kernels.compiler.numba_parts").give_part(compiled, finish)
     finish(compiled, _Kept)
@@ -146,8 +146,8 @@ class _Kept:
 
     cache_path = None
 
-    def __init__(self, function: Callable[..., object], folder: OwnFolder, references: bool) -> None:
-        self.function, self.folder, self.references = function, folder, references
+    def __init__(self, function: Callable[..., object], folder: OwnFolder, how: tuple[bool, bool]) -> None:
+        self.function, self.folder, self.how = function, folder, how  # put in its callers' place, counts references
 
     def load_overload(self, signature: Signature, target: Any) -> Any:
         """The code for a signature, or None; whatever is wrong with a file, the code is made again."""
@@ -180,9 +180,9 @@ class _Kept:
             return None
         f = self.function
         identity = (type(self).__name__, f.__module__, f.__qualname__, code_hash([f, *classes]))
-        words = (identity, self.references, *map(str, signature), *(f"{c.__module__}.{c.__qualname__}" for c in classes))
+        words = (identity, self.how, *map(str, signature), *(f"{c.__module__}.{c.__qualname__}" for c in classes))
         name = hashlib.sha256(repr((words, codegen.magic_tuple())).encode()).hexdigest()[:40]
-        return f"{name}.code", (identity, self.references, tuple(signature), codegen.magic_tuple())
+        return f"{name}.code", (identity, self.how, tuple(signature), codegen.magic_tuple())
 
     def _made_of(self, target: Any, parts: tuple[Any, ...]) -> Any:
         return _core("compiler").CompileResult._rebuild(target, *parts)

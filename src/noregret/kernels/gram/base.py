@@ -18,21 +18,17 @@ The functions here have one body for each type of Gram, chosen when the caller i
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import types
 
-from noregret.kernels.compiler.flat import row
 from noregret.kernels.compiler.jit import add_body, by_type, jit, overload
-from noregret.kernels.gram.noise import Noise, with_doubt
 from noregret.kernels.steps.softmax import soft_max
 from noregret.kernels.types import (
     Array,
     Bonus,
     Bounds,
-    Counted,
     Flags,
     Gram,
     GramOfStates,
@@ -101,7 +97,7 @@ def estimate(gram: Gram, h: int, tables: ValueTables, beta: Bonus, bounds: Bound
         h: the step.
         tables: has V (H+1,J,S) and Q (H,J,S,A). There may be more objectives than the 1 + m observed ones: those from 1 + m on
             are the utilities once more, with a β of their own.
-        beta: a number, or one for each objective (J,), or these and a factor.
+        beta: a number, or one for each objective (J,), or these, c (J,) of the bonus for noise, and whether that is on.
         bounds: floor and cap.
     """
     estimate_from(gram, 0, h, tables, beta, bounds)
@@ -125,10 +121,15 @@ def norm(gram: Gram, h: int, s: int, a: int) -> float:
 
 
 def each(beta: Bonus, j: int) -> float:
-    """Entry j of β; β itself when it is a number, and times a number where it comes with one."""
+    """Entry j of β; β itself when it is a number."""
     if isinstance(beta, tuple):
-        return float(beta[0][j] * beta[1])
+        return float(beta[0][j])
     return float(beta[j] if isinstance(beta, np.ndarray) else beta)
+
+
+def of_noise(beta: Bonus, j: int) -> float:
+    """c_j of the bonus for noise; 0 where β comes without it, or nothing varies."""
+    return float(beta[1][j]) if isinstance(beta, tuple) and beta[2] else 0.0
 
 
 @by_type
@@ -141,64 +142,6 @@ def uneven(gram: Gram) -> bool:
 def doubts(gram: GramOfStates, h: int) -> bool:
     """Bring the D of step h up to date (:mod:`noregret.kernels.gram.noise`); False where no pair was ever seen to vary."""
     return False
-
-
-def estimate_covered(
-    gram: Counted, start: int, h: int, tables: ValueTables, widths: tuple[Array, Array], bounds: Bounds
-) -> None:
-    """:func:`estimate_from` with a bonus that covers the noise of what a step pays, where there is any.
-
-    Args:
-        gram: the data.
-        start: the first objective that is estimated.
-        h: the step.
-        tables: as of :func:`estimate`.
-        widths: β (J,), and c (J,) of the bonus for noise.
-        bounds: floor and cap.
-    """
-    noisy = doubts(gram, h)
-    estimate_bare(gram, start, h, tables, widths[0], bounds, noisy)
-    if noisy:
-        cover(gram, gram.noise, start, h, tables, widths, bounds)
-
-
-@partial(jit, inline=True)
-def estimate_bare(gram: Gram, start: int, h: int, tables: ValueTables, beta: Array, bounds: Bounds, bare: bool) -> None:
-    """:func:`estimate_from`; ``bare``: without bonus and bounds, which are still to come.
-
-    It has one call, as a choice between two would have all of it compiled twice.
-    """
-    least, most = (-np.inf, np.inf) if bare else bounds
-    estimate_from(gram, start, h, tables, (beta, 0.0 if bare else 1.0), (least, most))
-
-
-@jit
-def cover(
-    gram: Counted, noise: Noise | None, start: int, h: int, tables: ValueTables, widths: tuple[Array, Array], bounds: Bounds
-) -> None:
-    """Q_j,h ← clip(Q_j,h ± √((β_j‖φ‖)² + (c_j D_j)²), floor, cap), with the sign of β_j.
-
-    Args:
-        gram: the data.
-        noise: what it knows of noise; this is for those that look at it.
-        start: the first objective that is estimated.
-        h: the step.
-        tables: Q without a bonus, which is changed in place.
-        widths: β (J,), and c (J,).
-        bounds: floor and cap.
-    """
-    if noise is not None:
-        Q, (floor, cap), (beta, c), observed = tables.Q, bounds, widths, noise.doubt.shape[3]
-        g, at = row(gram.actives, h), row(noise.doubt, h)
-        for i in range(gram.actives[g]):
-            s = gram.active[g, i]
-            for a in range(Q.shape[3]):
-                size = norm(gram, h, s, a)
-                for j in range(start, Q.shape[1]):
-                    width = beta[j] * size
-                    if c[j] > 0.0:
-                        width = with_doubt(width, noise, (at, s, a, j if j < observed else j - observed + 1), c[j])
-                    Q[h, j, s, a] = max(min(Q[h, j, s, a] + width, cap), floor)
 
 
 def sweep_tables(gram: GramOfStates, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
@@ -218,16 +161,18 @@ def _(gram, h, tables, beta, bounds):  # type: ignore[no-untyped-def]
     return estimate
 
 
-@overload(estimate_covered)
-def _(gram, start, h, tables, widths, bounds):  # type: ignore[no-untyped-def]
-    return estimate_covered
-
-
 @overload(each)
 def _(beta, j):  # type: ignore[no-untyped-def]
     if isinstance(beta, types.BaseTuple):
-        return lambda beta, j: beta[0][j] * beta[1]
+        return lambda beta, j: beta[0][j]
     return (lambda beta, j: beta) if isinstance(beta, types.Number) else (lambda beta, j: beta[j])
+
+
+@overload(of_noise)
+def _(beta, j):  # type: ignore[no-untyped-def]
+    if isinstance(beta, types.BaseTuple):
+        return lambda beta, j: beta[1][j] if beta[2] else 0.0
+    return lambda beta, j: 0.0
 
 
 _TAUGHT: dict[str, Callable[..., object]] = {

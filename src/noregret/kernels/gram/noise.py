@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noregret.kernels.compiler.flat import fill, flat, index
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.types import Array, Flags, Index, Pair
 
@@ -39,12 +40,13 @@ class Noise(NamedTuple):
 
     tried: Array  # (G,S,A) n(x,a)
     mean: Array  # (G,S,A,J) of what the pair paid
-    variance: Array  # (G,S,A,J) σ²
+    variance: Array  # (G,J,S,A) σ²
     apart: Array  # (J,) R
     varied: Flags  # (G,S,A,J) whether the pair paid two different numbers
     known: Array  # (2,J) of how many pairs it is known whether they vary, and how many do
-    doubt: Array  # (G,S,A,J) D
-    stale: Flags  # (G,) whether D must be made anew everywhere
+    doubt: Array  # (G,J,S,A) D
+    stale: Flags  # (G,S) whether D of the state must be made anew
+    far: Array  # (J,) ρR
     news: Array  # (J,) q of the last payment
 
 
@@ -57,16 +59,16 @@ def no_noise(G: int, S: int, A: int, J: int) -> Noise:
         A: actions.
         J: objectives that are observed.
     """
-    shape = (G, S, A, J)
     return Noise(
-        tried=np.zeros(shape[:3]),
-        mean=np.zeros(shape),
-        variance=np.zeros(shape),
+        tried=np.zeros((G, S, A)),
+        mean=np.zeros((G, S, A, J)),
+        variance=np.zeros((G, J, S, A)),
         apart=np.zeros(J),
-        varied=np.zeros(shape, dtype=np.bool_),
+        varied=np.zeros((G, S, A, J), dtype=np.bool_),
         known=np.zeros((2, J)),
-        doubt=np.zeros(shape),
-        stale=np.zeros(G, dtype=np.bool_),
+        doubt=np.zeros((G, J, S, A)),
+        stale=np.zeros((G, S), dtype=np.bool_),
+        far=np.zeros(J),
         news=np.zeros(J),
     )
 
@@ -90,10 +92,10 @@ def joined(width: float, extra: float) -> float:
 
 
 @partial(jit, inline=True)
-def with_doubt(width: float, noise: Noise | None, at: tuple[int, Index, int, int], c: float) -> float:
-    """√(B² + (cD)²) with the D that stands at (row of the step, state, action, objective); B where nobody looks at noise."""
+def with_doubt(width: float, noise: Noise | None, at: Index, c: float) -> float:
+    """√(B² + (cD)²) with the D that stands at a place of all of them in line; B where nobody looks at noise."""
     if noise is not None:
-        return joined(width, c * noise.doubt[at[0], at[1], at[2], at[3]])
+        return joined(width, c * flat(noise.doubt)[at])
     return width
 
 
@@ -103,33 +105,39 @@ def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
 
     The mean moves by (j − m)/n, so that it stays as it is, to the bit, while the pair pays the same.
     """
-    s, a = pair
-    noise.tried[g, s, a] += 1.0
+    S, A, J = index(noise.tried.shape[1]), index(noise.tried.shape[2]), index(len(noise.apart))
+    state = index(g) * S + index(pair[0])
+    at = state * A + index(pair[1])
+    means, varied, apart, news, known = flat(noise.mean), flat(noise.varied), noise.apart, noise.news, noise.known
+    flat(noise.tried)[at] += 1.0
+    n = flat(noise.tried)[at]
     varies, news_of_all = False, False  # ρ and R are in the D of every pair
-    for j in range(len(noise.apart)):
-        value, mean, news = observed[i, j], noise.mean[g, s, a, j], 0.0
-        if noise.tried[g, s, a] == 1.0:
-            noise.mean[g, s, a, j] = value
+    for j in range(J):
+        value, mean, own = observed[i, j], means[at * J + j], at * J + j
+        news[j] = 0.0
+        if n == 1.0:
+            means[own] = value
         elif value != mean:
             off = value - mean
-            noise.mean[g, s, a, j] = mean + off / noise.tried[g, s, a]
-            news = off * (value - noise.mean[g, s, a, j])
-            if abs(off) > noise.apart[j]:
-                noise.apart[j] = abs(off)
+            means[own] = mean + off / n
+            news[j] = off * (value - means[own])
+            if abs(off) > apart[j]:
+                apart[j] = abs(off)
                 news_of_all = True
-            if not noise.varied[g, s, a, j]:
-                noise.varied[g, s, a, j] = True
-                noise.known[0, j] += 1.0 if noise.tried[g, s, a] <= ENOUGH else 0.0
-                noise.known[1, j] += 1.0
+            if not varied[own]:
+                varied[own] = True
+                known[0, j] += 1.0 if n <= ENOUGH else 0.0
+                known[1, j] += 1.0
                 news_of_all = True
-        if noise.tried[g, s, a] == ENOUGH and not noise.varied[g, s, a, j]:
-            noise.known[0, j] += 1.0
+        if n == ENOUGH and not varied[own]:
+            known[0, j] += 1.0
             news_of_all = True
-        noise.news[j] = news
-        varies = varies or noise.apart[j] > 0.0
-    if varies and news_of_all:
-        for each in range(len(noise.stale)):
-            noise.stale[each] = True
+        varies = varies or apart[j] > 0.0
+    if news_of_all:
+        for j in range(J):
+            noise.far[j] = apart[j] * known[1, j] / max(known[0, j], 1.0)
+        fill(noise.stale, varies)
+    flat(noise.stale)[state] = varies
     return varies
 
 
@@ -144,22 +152,25 @@ def varies(noise: Noise | None) -> bool:
 
 
 @partial(jit, inline=True)
-def renew(noise: Noise, g: int, s: Index, squares: Array, norms: Array, at: tuple[int, int]) -> None:
+def renew(noise: Noise, g: int, s: Index, squares: Array, norms: Array, apart: int) -> None:
     """Make D of all actions of a state anew.
 
     Args:
         noise: changed in place.
         g: the row of the step.
         s: the state.
-        squares: ‖φ‖² of all pairs, one after the other.
+        squares: ‖φ‖² of all pairs of all steps, one after the other.
         norms: ‖φ‖, likewise.
-        at: where those of the state begin, and how far apart they are.
+        apart: how far apart these are.
     """
-    visits, (begin, apart) = 0.0, at
-    for a in range(noise.doubt.shape[2]):
-        visits += 1.0 / max(squares[begin + a * apart], 1e-300)
-    for a in range(noise.doubt.shape[2]):
-        norm, L = norms[begin + a * apart], logarithm(visits, squares[begin + a * apart])
-        for j in range(len(noise.apart)):
-            apart_j = noise.apart[j] * noise.known[1, j] / max(noise.known[0, j], 1.0)
-            noise.doubt[g, s, a, j] = doubt(max(noise.variance[g, s, a, j], 0.0), apart_j, norm, L)
+    S, A, J, step = index(noise.tried.shape[1]), index(noise.tried.shape[2]), index(len(noise.apart)), index(g)
+    visits, pair, begin = 0.0, index(s) * A, (step * S + index(s)) * A
+    made, variance, far, each = flat(noise.doubt), flat(noise.variance), noise.far, index(apart)
+    for a in range(A):
+        visits += 1.0 / max(squares[(begin + a) * each], 1e-300)
+    for a in range(A):
+        norm, L = norms[(begin + a) * each], logarithm(visits, squares[(begin + a) * each])
+        for j in range(J):
+            at = (step * J + j) * S * A + pair + a
+            made[at] = doubt(max(variance[at], 0.0), far[j], norm, L)
+    flat(noise.stale)[step * S + index(s)] = False

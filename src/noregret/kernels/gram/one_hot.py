@@ -12,7 +12,7 @@ import numpy as np
 
 from noregret.kernels.compiler.flat import flat, index, row
 from noregret.kernels.compiler.jit import jit
-from noregret.kernels.gram.base import cover, doubts, each, estimate_bare, teach
+from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, teach
 from noregret.kernels.gram.noise import Noise, no_noise, notice, renew, varies, with_doubt
 from noregret.kernels.steps.softmax import soft_max
 from noregret.kernels.types import COUNTS, Array, Bonus, Bounds, Flags, Index, Integers, Pair, Places, PlanTables, SweepRule
@@ -107,8 +107,6 @@ def take(gram: OneHotGram, g: int, pair: Pair, s_next: Index, observed: Array, i
 def _learn(gram: OneHotGram, states: Integers, actions: Integers, observed: Array) -> None:
     for h in range(len(actions)):
         take(gram, row(gram.visits, h), (states[h], actions[h]), states[h + 1], observed, h)
-    if varies(gram.noise):
-        renew_visited(gram, gram.noise, states)
 
 
 @partial(jit, inline=True)
@@ -116,21 +114,19 @@ def take_noise(noise: Noise | None, g: int, pair: Pair, observed: Array, i: int,
     """Take in what a pair paid, ``observed[i]``, and move its variance; ``inverse`` is 1/(n+λ)."""
     if noise is not None and notice(noise, g, pair, observed, i):
         for j in range(observed.shape[1]):
-            before = noise.variance[g, pair[0], pair[1], j]
-            noise.variance[g, pair[0], pair[1], j] = before + (noise.news[j] - before) * inverse
+            at = (g, j, *pair)
+            noise.variance[at] += (noise.news[j] - noise.variance[at]) * inverse
 
 
-@jit
-def renew_visited(gram: OneHotGram, noise: Noise | None, states: Integers) -> None:
-    """Make D anew: it moves at the states (H+1,) of an episode, and everywhere with R."""
+@partial(jit, inline=True)
+def renew_stale(gram: OneHotGram, noise: Noise | None, h: int) -> None:
+    """Make D of step h anew where it moved: at the states that paid since, and everywhere with R and ρ."""
     if noise is not None:
-        A, width, fit = gram.fit.shape[2], gram.fit.shape[3], flat(gram.fit)
-        for h in range(len(states) - 1):
-            g = row(gram.visits, h)
-            for i in range(gram.actives[g] if noise.stale[g] else 1):
-                s = np.int64(gram.active[g, i]) if noise.stale[g] else states[h]
-                renew(noise, g, s, fit, fit[1:], ((g * gram.fit.shape[1] + s) * A * width, width))
-            noise.stale[g] = False
+        g, width, fit = row(gram.visits, h), gram.fit.shape[3], flat(gram.fit)
+        for i in range(gram.actives[g]):
+            s = gram.active[g, i]
+            if noise.stale[g, s]:
+                renew(noise, g, s, fit, fit[1:], width)
 
 
 def _estimate(gram: OneHotGram, start: int, h: int, tables: PlanTables, beta: Bonus, bounds: Bounds) -> None:
@@ -140,64 +136,79 @@ def _estimate(gram: OneHotGram, start: int, h: int, tables: PlanTables, beta: Bo
     fit, successors, successor, times = flat(gram.fit), flat(gram.successors), flat(gram.successor), flat(gram.times)
     for one in range(start, J, 2):  # objectives two at a time: their sums stay in registers
         two = min(one + 1, J - 1)
-        data_one = index(2 + (one if one < observed else one - observed + 1))
-        data_two = index(2 + (two if two < observed else two - observed + 1))
-        beta_one, beta_two = each(beta, one), each(beta, two)
+        data_one = index(one if one < observed else one - observed + 1)
+        data_two = index(two if two < observed else two - observed + 1)
+        beta_one, beta_two, c_one, c_two = each(beta, one), each(beta, two), of_noise(beta, one), of_noise(beta, two)
         V_one, V_two = index((h + 1) * J + one) * S, index((h + 1) * J + two) * S  # where V_one,h+1 begins in v
         Q_one, Q_two = index(h * J + one) * S * A, index(h * J + two) * S * A
+        D_one, D_two = (step * index(observed) + data_one) * S * A, (step * index(observed) + data_two) * S * A
+        noisy = c_one > 0.0 or c_two > 0.0
         for i in range(index(gram.actives[step])):
             s = index(active[step, i])
             at_pair = (step * S + s) * A  # of (h,s,a)
             for pair in range(s * A, s * A + A):
                 at = at_pair * width
-                first, second = fit[at + data_one], fit[at + data_two]
+                first, second = fit[at + index(2) + data_one], fit[at + index(2) + data_two]
                 for place in range(at_pair * S, at_pair * S + index(successors[at_pair])):
                     s_next = index(successor[place])
                     first += times[place] * v[V_one + s_next]
                     second += times[place] * v[V_two + s_next]
                 inverse, norm = fit[at], fit[at + index(1)]
-                q[Q_one + pair] = max(min(first * inverse + beta_one * norm, cap), floor)
-                q[Q_two + pair] = max(min(second * inverse + beta_two * norm, cap), floor)
+                more, other = beta_one * norm, beta_two * norm
+                if noisy:
+                    more = with_doubt(more, gram.noise, D_one + pair, c_one)
+                    other = with_doubt(other, gram.noise, D_two + pair, c_two)
+                q[Q_one + pair] = max(min(first * inverse + more, cap), floor)
+                q[Q_two + pair] = max(min(second * inverse + other, cap), floor)
                 at_pair += index(1)
 
 
 def _sweep(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
-    noisy, bounds = doubts(gram, h), (rule.floor, rule.cap[h])  # l. 5-9
-    estimate_bare(gram, 0, h, tables, tables.bonus[0], bounds, noisy or rule.by_variance)
-    if rule.by_variance:
-        widen(gram, h, tables, rule, noisy)
-    elif noisy:
-        cover(gram, gram.noise, 0, h, tables, (tables.bonus[0], rule.noise), bounds)
+    if rule.by_variance:  # l. 5-9
+        estimate_by_variance(gram, h, tables, rule, doubts(gram, h))
+    else:
+        estimate_from(gram, 0, h, tables, (tables.bonus[0], rule.noise, doubts(gram, h)), (rule.floor, rule.cap[h]))
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
 
-@jit
-def widen(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, noisy: bool) -> None:
-    """Q_j,h ← clip(Q_j,h + β_j (σ_j n^-1/2 + s_j/n), floor, cap) for the 1 + m first objectives, joined with c_j D_j.
+@partial(jit, inline=True)
+def estimate_by_variance(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, noisy: bool) -> None:
+    """:func:`estimate` with a bonus of β_j (σ_j n^-1/2 + s_j/n) for the 1 + m first objectives, joined with c_j D_j.
 
     The form is that of an empirical Bernstein bound, without its logarithm. Here σ_j² is the variance of V_j,h+1 over the next
     states of the pair, s_j the spread that the bonus by span has, and n the visits, plus λ; D_j covers what a step pays. A
     pair that leads to one state needs no more than a few visits. Further objectives have their usual bonus.
     """
-    Q, V, bonus, m, g = tables.Q, tables.V, tables.bonus[0], len(rule.b), row(gram.visits, h)
-    for i in range(gram.actives[g]):
-        s = gram.active[g, i]
-        for a in range(Q.shape[3]):
-            inverse, norm = gram.fit[g, s, a, 0], gram.fit[g, s, a, 1]
-            for j in range(Q.shape[1]):
-                width = bonus[j] * norm
-                if j <= m:
-                    mean = square = 0.0
-                    for place in range(gram.successors[g, s, a]):
-                        mean += gram.times[g, s, a, place] * V[h + 1, j, gram.successor[g, s, a, place]]
+    Q, V, floor, cap, known = tables.Q, tables.V, rule.floor, rule.cap[h], len(rule.b)
+    J, S, A, width = Q.shape[1], index(Q.shape[2]), index(Q.shape[3]), index(gram.fit.shape[3])
+    step, observed, active, q, v = index(row(gram.visits, h)), gram.fit.shape[3] - 2, gram.active, flat(Q), flat(V)
+    fit, successors, successor, times = flat(gram.fit), flat(gram.successors), flat(gram.successor), flat(gram.times)
+    for j in range(J):
+        data = index(j if j < observed else j - observed + 1)
+        V_j, Q_j, D_j = index((h + 1) * J + j) * S, index(h * J + j) * S * A, (step * index(observed) + data) * S * A
+        beta, bonus, c, first = rule.beta[j], tables.bonus[0, j], rule.noise[j] if noisy else 0.0, j <= known
+        for i in range(index(gram.actives[step])):
+            s = index(active[step, i])
+            at_pair = (step * S + s) * A  # of (h,s,a)
+            for pair in range(s * A, s * A + A):
+                at = at_pair * width
+                begin, end = at_pair * S, at_pair * S + index(successors[at_pair])
+                inverse, norm, total, mean, square = fit[at], fit[at + index(1)], fit[at + index(2) + data], 0.0, 0.0
+                for place in range(begin, end):
+                    worth = times[place] * v[V_j + index(successor[place])]
+                    total += worth
+                    mean += worth
+                more = bonus * norm
+                if first:
                     mean *= inverse
-                    for place in range(gram.successors[g, s, a]):
-                        apart = V[h + 1, j, gram.successor[g, s, a, place]] - mean
-                        square += gram.times[g, s, a, place] * apart * apart
-                    width = rule.beta[j] * np.sqrt(square * inverse) * norm + bonus[j] * inverse
+                    for place in range(begin, end):
+                        apart = v[V_j + index(successor[place])] - mean
+                        square += times[place] * apart * apart
+                    more = beta * np.sqrt(square * inverse) * norm + bonus * inverse
                     if noisy:
-                        width = with_doubt(width, gram.noise, (g, s, a, j), rule.noise[j])
-                Q[h, j, s, a] = max(min(Q[h, j, s, a] + width, rule.cap[h]), rule.floor)
+                        more = with_doubt(more, gram.noise, D_j + pair, c)
+                q[Q_j + pair] = max(min(total * inverse + more, cap), floor)
+                at_pair += index(1)
 
 
 def _spread(gram: OneHotGram, h: int, tables: PlanTables, j: int) -> float:
@@ -221,7 +232,10 @@ def _norm(gram: OneHotGram, h: int, s: int, a: int) -> float:
 
 
 def _doubts(gram: OneHotGram, h: int) -> bool:
-    return varies(gram.noise)
+    noisy = varies(gram.noise)
+    if noisy:
+        renew_stale(gram, gram.noise, h)
+    return noisy
 
 
 def _uneven(gram: OneHotGram) -> bool:

@@ -12,9 +12,9 @@ import numpy as np
 
 from noregret.kernels.compiler.flat import flat, row
 from noregret.kernels.compiler.jit import jit
-from noregret.kernels.gram.base import each, estimate_covered, teach
+from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, teach
 from noregret.kernels.gram.inverse import REFRESH, add_row, from_factor, inverse_factor
-from noregret.kernels.gram.noise import Noise, no_noise, notice, renew, varies
+from noregret.kernels.gram.noise import Noise, doubt, logarithm, no_noise, notice, varies, with_doubt
 from noregret.kernels.steps.softmax import soft_max
 from noregret.kernels.types import COUNTS, Array, Bonus, Bounds, Flags, Integers, Places, PlanTables, SweepRule, ValueTables
 
@@ -140,7 +140,7 @@ def take_noise(
     if noise is not None and power is not None:
         noisy = notice(noise, g, pair, observed, h)
         if noisy:
-            noise.stale[g] = True
+            noise.stale[g] = True  # every norm moves
             for j in range(len(noise.apart)):
                 for i in range(len(phi)):
                     power[g, j, i] += phi[i] * noise.news[j]
@@ -161,10 +161,10 @@ def move_variance(noise: Noise | None, g: int, pair: tuple[int, int], line: Arra
     if noise is not None:
         J = len(noise.apart)
         for j in range(J):
-            variance = flat(noise.variance)[g * len(line) * J :]
-            gain = (noise.news[j] - noise.variance[g, pair[0], pair[1], j]) / growth
+            variance = flat(noise.variance)[(g * J + j) * len(line) :]
+            gain = (noise.news[j] - noise.variance[g, j, pair[0], pair[1]]) / growth
             for k in range(len(line)):
-                variance[k * J + j] += gain * line[k]
+                variance[k] += gain * line[k]
 
 
 @jit
@@ -197,11 +197,11 @@ def refresh_variance(gram: TableGram, noise: Noise | None, power: Array | None, 
                 for i in range(d):
                     for k in range(d):
                         variance += gram.phi[i, at] * gram.Lambda_inv[g, i, k] * power[g, j, k]
-                noise.variance[g, at // A, at % A, j] = variance
+                noise.variance[g, j, at // A, at % A] = variance
 
 
 def _sweep(gram: TableGram, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
-    estimate_covered(gram, 0, h, tables, (tables.bonus[0], rule.noise), (rule.floor, rule.cap[h]))  # l. 5-9
+    estimate_from(gram, 0, h, tables, (tables.bonus[0], rule.noise, doubts(gram, h)), (rule.floor, rule.cap[h]))  # l. 5-9
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
 
@@ -212,7 +212,7 @@ def _estimate(gram: TableGram, start: int, h: int, tables: ValueTables, beta: Bo
     target, line, phi, moment, Lambda_inv, norm = gram.work[0], gram.line, gram.phi, gram.moment, gram.Lambda_inv, gram.norm
     for j in range(start, Q.shape[1]):
         data = j if j < observed else j - observed + 1
-        beta_j = each(beta, j)
+        beta_j, c = each(beta, j), of_noise(beta, j)
         for i in range(d):
             target[i] = gram.total[sums, data, i]
         for place in range(gram.seen[g]):
@@ -222,6 +222,9 @@ def _estimate(gram: TableGram, start: int, h: int, tables: ValueTables, beta: Bo
                 target[i] += moment[g, s_next, i] * value
         for k in range(SA):
             line[k] = beta_j * norm[g, k]
+        if c > 0.0:
+            for k in range(SA):
+                line[k] = with_doubt(line[k], gram.noise, (g * observed + data) * SA + k, c)
         for i in range(d):
             w = 0.0
             for k in range(d):
@@ -257,11 +260,21 @@ def _doubts(gram: TableGram, h: int) -> bool:
 @jit
 def renew_all(gram: TableGram, noise: Noise | None, g: int) -> None:
     """Make D of all pairs anew where norms moved."""
-    if noise is not None and noise.stale[g]:
-        S, A = noise.tried.shape[1], noise.tried.shape[2]
+    if noise is not None and noise.stale[g, 0]:  # they are stale together
+        J, (S, A), L = len(noise.apart), noise.tried.shape[1:], gram.line
+        square, norm = gram.square[g], gram.norm[g]
         for s in range(S):
-            renew(noise, g, s, gram.square[g], gram.norm[g], (s * A, 1))
-        noise.stale[g] = False
+            visits = 0.0
+            for at in range(s * A, s * A + A):
+                visits += 1.0 / max(square[at], 1e-300)
+            for at in range(s * A, s * A + A):
+                L[at] = logarithm(visits, square[at])
+            noise.stale[g, s] = False
+        for j in range(J):
+            begin, far = (g * J + j) * S * A, noise.far[j]
+            made, variance = flat(noise.doubt)[begin:], flat(noise.variance)[begin:]
+            for at in range(S * A):
+                made[at] = doubt(max(variance[at], 0.0), far, norm[at], L[at])
 
 
 def _uneven(gram: TableGram) -> bool:

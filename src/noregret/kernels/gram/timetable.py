@@ -19,9 +19,9 @@ import numpy as np
 from noregret.kernels.compiler.flat import fill
 from noregret.kernels.gram.base import (
     Tables,
+    doubts,
     each,
-    estimate_bare,
-    estimate_covered,
+    estimate_from,
     everyone,
     learn,
     norm,
@@ -74,10 +74,10 @@ def _learn(gram: TimetableGram, states: Integers, actions: Integers, observed: A
 
 def _estimate(gram: TimetableGram, start: int, h: int, tables: ValueTables, beta: Array, bounds: Bounds) -> None:
     Q, pay, floor, cap = tables.Q, gram.pay.Q, bounds[0], bounds[1]
-    estimate_covered(gram.means, start, h, gram.pay, (gram.own, gram.noise), (0.0, 1.0))
+    estimate_from(gram.means, start, h, gram.pay, (gram.own, gram.noise, doubts(gram.means, h)), (0.0, 1.0))
     for j in range(start, Q.shape[1]):
         fill(Q[h, j], each(beta, j) / np.sqrt(gram.lam))  # of states never visited
-    estimate_bare(gram.moves, start, h, tables, beta, (-np.inf, np.inf), False)
+    estimate_from(gram.moves, start, h, tables, beta, (-np.inf, np.inf))
     for j in range(start, Q.shape[1]):
         for s in range(Q.shape[2]):
             for a in range(Q.shape[3]):

@@ -83,14 +83,14 @@ def forget(balance: Balance | None) -> None:
         balance.means[:] = 0.0
 
 
-@jit
+@partial(jit, inline=True)
 def wake(balance: Balance | None, gram: Gram) -> None:
     """Note whether some pair was seen to pay two different numbers."""
     if balance is not None and not balance.begun[0]:
         balance.begun[0] = uneven(gram)
 
 
-@partial(jit, references=False)
+@partial(jit, inline=True)
 def follow(balance: Balance | None, k: int, Y: Array, tables: Policies, states: Integers) -> None:
     """Take in the loss S along an episode, if this is one that is measured.
 
@@ -105,7 +105,7 @@ def follow(balance: Balance | None, k: int, Y: Array, tables: Policies, states: 
         measure(balance, k, Y, tables, states)
 
 
-@partial(jit, inline=True)
+@partial(jit, references=False)
 def measure(balance: Balance, k: int, Y: Array, tables: Policies, states: Integers) -> None:
     """Do what :func:`follow` says."""
     Q, policy, available, soft = tables.Q, tables.policy, tables.available, 0.0
@@ -128,7 +128,7 @@ def swung(y: float, before: float, lack: float) -> float:
     return SHARE * (1.0 + y) * abs(lack - before) if y > 0.0 or lack > 0.0 else 0.0
 
 
-@jit
+@partial(jit, inline=True)
 def sharpen(balance: Balance, swing: float, k: int) -> None:
     """Move the factor of α to where being soft costs what swinging does.
 

@@ -172,15 +172,15 @@ def normal(u: float, v: float) -> float:
 
 
 @jit
-def blur(world: CompiledWorld, u: Array, at: int, observed: Array) -> None:
+def blur(kind: int, scale: float, u: Array, at: int, observed: Array) -> None:
     """Put noise, drawn with the uniforms after u[at], on what was observed (J,)."""
     for j in range(len(observed)):
         value = observed[j]
-        if world.noise == BERNOULLI:
+        if kind == BERNOULLI:
             value = 1.0 if u[at + 1 + j] < value else 0.0
         else:
-            value += world.scale * normal(u[at + 1 + 2 * j], u[at + 2 + 2 * j])
-            value = min(max(value, 0.0), 1.0) if world.noise == CLIPPED else value
+            value += scale * normal(u[at + 1 + 2 * j], u[at + 2 + 2 * j])
+            value = min(max(value, 0.0), 1.0) if kind == CLIPPED else value
         observed[j] = value
 
 
@@ -194,7 +194,7 @@ def transition(world: CompiledWorld, h: int, pair: Pair, u: Array, at: int, obse
     for j in range(J):
         observed[row, j] = world.by_next[position, j] if len(world.by_next) > 0 else world.shown[h, x, a, j]
     if world.noise != PLAIN and (len(world.noisy) == 0 or world.noisy[h, x, a]):
-        blur(world, u, at, observed[row])
+        blur(world.noise, world.scale, u, at, observed[row])
     follows: Index = world.successor[position]
     return follows
 
