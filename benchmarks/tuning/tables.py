@@ -51,6 +51,20 @@ def value_of(learner: str, base: str, name: str, found: Any, values: Range) -> A
     return f"{factor:.3g}*({formula})"
 
 
+def entries_of(learner: str, preset: str, instead: str) -> dict[str, Any]:
+    """The entries of a preset that another one has otherwise: what is written where the form of one won as another. What steps
+    share is no part of that.
+
+    Args:
+        learner: its name.
+        preset: the one that won.
+        instead: the one that becomes the same.
+    """
+    table = learners.get(learner).table
+    pairs = {row.name: (row.entry(preset, table.like)[0], row.entry(instead, table.like)[0]) for row in table}
+    return {name: new for name, (new, old) in pairs.items() if new != old and name != "share"}
+
+
 def rewrite(path: Path, learner: str, column: str, values: Mapping[str, Any]) -> Path:
     """Put values into a column of a learner's table. The file is written whole, or not at all.
 

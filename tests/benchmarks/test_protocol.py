@@ -68,10 +68,10 @@ def test_nothing_that_was_chosen_names_a_test_world() -> None:
 
 
 def test_a_failure_of_one_run_in_twenty_is_seen_on_the_last_rungs() -> None:
-    full = [each for rung in protocol.RUNGS[-2:] for each in rung]
+    full = [each for rung in protocol.RUNGS[-3:] for each in rung]
     runs = sum(len(each.seeds) for each in full)
-    assert runs == 76 and 1.0 - 0.95**runs > 0.9
-    assert {each.episodes for each in full} == {min(protocol.LENGTHS)}
+    assert runs == 88 and 1.0 - 0.95**runs > 0.9
+    assert {each.episodes for each in full} == set(protocol.LENGTHS), "the search sees every length of a release"
     assert table1.SEED >= 1000
 
 
