@@ -1,10 +1,11 @@
 """One search: the constants of a learner in one of its forms, judged on generated problems, halved rung by rung.
 
-The engine is that of ``noregret tune`` (:mod:`noregret.sweeps.search`). The first candidate is the preset as it is; it
-goes on to every rung, and so do the learner's printed forms with the numbers that they have. A run's loss is its hard regret and its worst hard violation, divided by what the uniform policy loses on that
-problem in as many episodes; form ``soft`` takes regret and violation, each at least 0. The loss of a test is the mean over its
-seeds, as in the tables: one failure in five runs counts by its size. A candidate's value is the geometric mean over tests, and
-grows with the share of its runs that are stuck. All of it follows from a seed.
+The engine is that of ``noregret tune`` (:mod:`noregret.sweeps.search`). The first candidate is the preset as it is; it goes on
+to every rung, and so do the learner's printed forms with the numbers that they have. A run's loss is its hard regret and its
+worst hard violation, divided by what the uniform policy loses on that problem in as many episodes; form ``soft`` takes regret
+and violation, each at least 0. The loss of a test is the mean over its seeds, as in the tables: one failure in five runs counts
+by its size. A candidate's value is the geometric mean over tests, and grows with the share of its runs that are stuck. All of
+it follows from a seed.
 """
 
 from __future__ import annotations
@@ -68,14 +69,12 @@ class Form:
             problem: its name.
             episodes: how many are played.
             seed: decides all randomness.
-            params: the candidate's parameters; factors become formulas. "preset" stands for all entries of another form.
+            params: the candidate's parameters; factors become formulas; "preset" is another form as it is.
         """
         cls, base = class_of(self.learner), None if FORMS[self.preset] == self.preset else FORMS[self.preset]
         own = {name: value for name, value in params.items() if name != "preset"}
         made = {name: scaled(cls, name, value, base) if self.ranges[name].relative else value for name, value in own.items()}
         preset, told = str(params.get("preset", self.preset)), given_safest(self.learner)
-        if preset != self.preset and "share" in cls.table:
-            told |= {"share": cls.table.rows["share"].entry(self.preset, cls.table.like)[0]}  # no part of what is searched
         every = max(1, episodes // 20)  # the last tenth tells what is stuck
         return make_key(problem, self.learner, episodes, seed, record_every=every, preset=preset, params=told | made)
 

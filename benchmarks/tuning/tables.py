@@ -52,8 +52,7 @@ def value_of(learner: str, base: str, name: str, found: Any, values: Range) -> A
 
 
 def entries_of(learner: str, preset: str, instead: str) -> dict[str, Any]:
-    """The entries of a preset that another one has otherwise: what is written where the form of one won as another. What steps
-    share is no part of that.
+    """The entries of a preset that another one has otherwise: written where one form won as another.
 
     Args:
         learner: its name.
@@ -62,7 +61,7 @@ def entries_of(learner: str, preset: str, instead: str) -> dict[str, Any]:
     """
     table = learners.get(learner).table
     pairs = {row.name: (row.entry(preset, table.like)[0], row.entry(instead, table.like)[0]) for row in table}
-    return {name: new for name, (new, old) in pairs.items() if new != old and name != "share"}
+    return {name: new for name, (new, old) in pairs.items() if new != old}
 
 
 def rewrite(path: Path, learner: str, column: str, values: Mapping[str, Any]) -> Path:

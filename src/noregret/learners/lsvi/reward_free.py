@@ -200,7 +200,7 @@ class RewardFree(LeastSquaresLearner):
         Number(
             "beta",
             theory=(WIDTH, "what exploring needs, for tables and for features"),
-            tuned=(f"0.177*({WIDTH})", FOUND),
+            tuned=("0.133*(H*sqrt(S*log(S*A*H*K/p)) if one_hot else d*H*sqrt(log(2*d*K*H/p)))", FOUND),
             practical=("1.09*(0.668*0.3)", FOUND),
         ),
         *(row for row in RIDGE if row.name != "share"),
@@ -208,7 +208,7 @@ class RewardFree(LeastSquaresLearner):
         Count(
             "explore",
             theory=(_whole(f"(K*sqrt({ORDER})/(2*H))**(2/3)"), "K₀, which loses least"),
-            tuned=(_whole(f"0.106*(K*sqrt({ORDER})/(2*H))**(2/3)"), FOUND),
+            tuned=("max(1, round(0.22*(min(max(round((K*sqrt((min(m, S)*S*A*H**4*log(S*A*H*K/p) if one_hot else d**3*H**6*log(d*H*K/p)))/(2*H))**(2/3)), 1), K))))", FOUND),
             practical=("max(1, round(1.24*(min(max(round(0.89*(0.5*K**(2/3))), 1), K))))", FOUND),
         ),
         Word("planner", PLANNERS, theory=("game", "a game as in the paper, Lagrangian here"), practical=("simplex", "exact")),
