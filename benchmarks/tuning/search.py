@@ -73,17 +73,28 @@ class Form:
         """
         cls, base = class_of(self.learner), None if FORMS[self.preset] == self.preset else FORMS[self.preset]
         own = {name: value for name, value in params.items() if name != "preset"}
-        made = {name: scaled(cls, name, value, base) if self.ranges[name].relative else value for name, value in own.items()}
+        factors = {name for name in own if name in self.ranges and self.ranges[name].relative}
+        made = {name: scaled(cls, name, value, base) if name in factors else value for name, value in own.items()}
         preset, told = str(params.get("preset", self.preset)), given_safest(self.learner)
         every = max(1, episodes // 20)  # the last tenth tells what is stuck
         return make_key(problem, self.learner, episodes, seed, record_every=every, preset=preset, params=told | made)
 
     @property
     def others(self) -> list[dict[str, Any]]:
-        """The printed forms of the same learner that have numbers of their own, as candidates of this search."""
-        table = learners.get(self.learner).table
-        own = [preset for preset in PRINTED if any(FOUND in row.columns.get(preset, ("", ""))[1] for row in table)]
-        return [{"preset": preset} for preset in own if preset != self.preset and f"{self.learner}-{preset}" not in SLOW]
+        """The printed forms of the same learner that have numbers of their own, as candidates of this search.
+
+        Where this form lets steps share what a problem declares and a printed one does not, the printed one that shares is a
+        candidate too.
+        """
+        table, found = learners.get(self.learner).table, list[dict[str, Any]]()
+        for preset in PRINTED:
+            own = any(FOUND in row.columns.get(preset, ("", ""))[1] for row in table)
+            if own and preset != self.preset and f"{self.learner}-{preset}" not in SLOW:
+                found.append({"preset": preset})
+                if "share" in table:
+                    mine, other = (table.rows["share"].entry(each, table.like)[0] for each in (self.preset, preset))
+                    found += [{"preset": preset, "share": mine}] if mine != other else []
+        return found
 
 
 def read_spaces(path: Path = SPACES) -> dict[str, dict[str, dict[str, Range]]]:

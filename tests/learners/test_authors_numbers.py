@@ -21,7 +21,7 @@ RATES = (
 #: The constants of that code, in our names.
 CONSTANTS: dict[str, Any] = {
     "C_r": 2.0, "C_g": 2.0, "C_plus": 2.0, "B": 1.0, "kappa": 0.1, "lam": 1.0, "max_price": 300.0, "passes": 20,
-    "share": "nothing", "cap": "H-h+1", "safe_policy": "safest",
+    "preset": "theory", "share": "nothing", "cap": "H-h+1", "safe_policy": "safest",
 }  # fmt: skip
 #: What the uniform policy loses an episode, the mean over the ten worlds, as its figure shows.
 UNIFORM = 0.36046
@@ -47,9 +47,7 @@ def test_opse_loses_what_its_authors_show() -> None:
     lost = [nr.run(world, "uniform", episodes=1, trials=1, progress=False).hard_regret[0, -1] for world in worlds]
     assert abs(np.mean(lost) - UNIFORM) < 1e-3  # the same worlds; the code finds the optimum by steps, we exactly
     runs = [
-        nr.run(
-            world, "opse-lcmdp", episodes=10_000, trials=1, seed=i, preset="theory", record_every=100, progress=False, **CONSTANTS
-        )
+        nr.run(world, "opse-lcmdp", episodes=10_000, trials=1, seed=i, record_every=100, progress=False, **CONSTANTS)
         for i, world in enumerate(worlds)
     ]
     assert all(run.last("hard_violation").mean == 0.0 for run in runs)

@@ -83,6 +83,10 @@ def _whole(formula: str) -> str:
     return f"min(max(round({formula}), 1), K)"
 
 
+#: K₀, which loses least.
+EXPLORE = _whole(f"(K*sqrt({ORDER})/(2*H))**(2/3)")
+
+
 class PhaseRule(NamedTuple):
     """The numbers of the two phases."""
 
@@ -207,8 +211,8 @@ class RewardFree(LeastSquaresLearner):
         sharing("all"),
         Count(
             "explore",
-            theory=(_whole(f"(K*sqrt({ORDER})/(2*H))**(2/3)"), "K₀, which loses least"),
-            tuned=("max(1, round(0.22*(min(max(round((K*sqrt((min(m, S)*S*A*H**4*log(S*A*H*K/p) if one_hot else d**3*H**6*log(d*H*K/p)))/(2*H))**(2/3)), 1), K))))", FOUND),
+            theory=(EXPLORE, "K₀, which loses least"),
+            tuned=(f"max(1, round(0.22*({EXPLORE})))", FOUND),
             practical=("max(1, round(1.24*(min(max(round(0.89*(0.5*K**(2/3))), 1), K))))", FOUND),
         ),
         Word("planner", PLANNERS, theory=("game", "a game as in the paper, Lagrangian here"), practical=("simplex", "exact")),
@@ -304,7 +308,7 @@ class ExploreThenCommit(RewardFree):
         ),
         Count(
             "explore",
-            theory=(_whole(f"(K*sqrt({ORDER})/(2*H))**(2/3)"), "as in reward-free"),
+            theory=(EXPLORE, "as in reward-free"),
             tuned=(_whole(f"0.141*(K*sqrt({ORDER})/(2*H))**(2/3)"), FOUND),
             practical=("max(1, round(5.97*(min(max(round(0.785*(0.5*K**(2/3))), 1), K))))", FOUND),
         ),
