@@ -124,21 +124,17 @@ def merged(old: Leaderboard, new: Leaderboard) -> Leaderboard:
     order = [label for label in labels if label in rows] + [label for label in rows if label not in labels]
     cells = [(new if learner in again else old).cell(problem, learner) for problem in old.problems for learner in order]
     remarks = settings.remarks(old.protocol.preset, [entry for entry in everybody() if entry.label in rows])
-    for remark in old.protocol.remarks:
-        if said := _AGAIN.fullmatch(remark):
-            left = [name for name in said["rows"].split(", ") if name not in again]
-            remarks += [_again(said["sources"], left)] if left else []
-    if new.protocol.versions["sources"] != old.protocol.versions["sources"]:
-        remarks.append(_again(new.protocol.versions["sources"], [label for label in order if label in again]))
+    of = dict.fromkeys(again, new.protocol.versions["sources"])
+    for said in filter(None, map(_AGAIN.fullmatch, old.protocol.remarks)):
+        of = dict.fromkeys(said["rows"].split(", "), said["sources"]) | of
+    for sources in dict.fromkeys(of.values()):
+        names = [label for label in order if of.get(label) == sources != old.protocol.versions["sources"]]
+        remarks += [f"Played again with sources {sources}, all else as before: {', '.join(names)}."] if names else []
     return Leaderboard(replace(old.protocol, remarks=remarks), [rows[name] for name in order], old.episodes, cells)
 
 
 #: What a board says of rows that were played with other sources than the rest.
 _AGAIN = re.compile(r"Played again with sources (?P<sources>\w+), all else as before: (?P<rows>.+)\.")
-
-
-def _again(sources: str, rows: Sequence[str]) -> str:
-    return f"Played again with sources {sources}, all else as before: {', '.join(rows)}."
 
 
 def publish(board: Leaderboard, folder: Path, name: str) -> None:
