@@ -18,10 +18,10 @@ POINTS = 500
 #: learner that can share it has such a row, in a table of its own.
 FORMS = {
     "tuned": "tuned", "soft": "soft", "practical": "practical", "by hand": "practical",
-    "practical, sharing": "practical", "by hand, sharing": "practical",
+    "practical (sharing)": "practical", "by hand (sharing)": "practical",
 }  # fmt: skip
 #: What steps may share in this world, and the end of the names of forms that do.
-SHARED, SHARING = "transitions", ", sharing"
+SHARED, SHARING = "transitions", " (sharing)"
 #: Trials of every row.
 TRIALS = 20
 

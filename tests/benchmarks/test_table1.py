@@ -104,7 +104,7 @@ def test_who_can_share_what_this_world_declares_has_a_row_that_does() -> None:
     data = page.read(ROOT / "benchmarks" / "table1")
     assert {row["learner"] for row in data if row["form"] == f"practical{settings.SHARING}"} == sharing
     main, both = page.markdown(ROOT / "benchmarks" / "table1").split("Where steps pool")
-    assert settings.SHARING not in main and both.count("| practical, sharing |") == len(sharing)
+    assert settings.SHARING not in main and both.count("| practical (sharing) |") == len(sharing)
 
 
 def test_the_page_says_which_rows_are_of_which_sources(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_two_at_once_lose_no_row(tmp_path: Path) -> None:
 def test_the_preset_by_hand_is_a_row_of_its_own_beside_what_the_search_found() -> None:
     (row,) = experiment.rows(["primal-dual-lsvi"])
     keys = {form: experiment.asked(row, form, 100).keys()[0] for _, form in experiment.forms(["primal-dual-lsvi"])}
-    alone, sharing = ["tuned", "practical", "by hand"], ["practical, sharing", "by hand, sharing"]
+    alone, sharing = ["tuned", "practical", "by hand"], ["practical (sharing)", "by hand (sharing)"]
     assert list(keys) == alone + sharing
     assert len({key.id for key in keys.values()}) == 5
     shared = {form: key.constants["share"] for form, key in keys.items()}
