@@ -12,8 +12,8 @@ with p̂ = n(x,a,x')/(n(x,a)+λ), ĵ = Σj/(n+λ), and then, with these Q and V 
 
 This is the paper's variant for tables: its Algorithm 1 with its Algorithm 3, and the constants of its Theorem 2. Its
 linear-kernel algorithm, which regresses on the values of past episodes, is not here. The constant C₁ of the paper's bonus is
-taken as 1. In ``practical`` the policy is random enough to explore by itself, so that smaller bonuses did better on every
-problem tried, and η need not shrink with α.
+taken as 1. With the steps that a search finds the policy is random enough to explore by itself, so that smaller bonuses do
+better on the problems tried.
 
 Deviations: a pair never tried has Q = H−h+1 (in ``theory`` the bonus gives that anyhow). With a start distribution V_{g,1} is
 its mean over it; the paper has one start. One constraint, as in the paper. Source: the paper, line by line.

@@ -11,8 +11,8 @@ Let n count visits before episode k, p̂ and ĵ be the empirical transitions and
 with V_{g,1} of the policy played, its mean over the start distribution. The price that is reported is Y.
 
 ``bonus_scale`` multiplies the bonus, ``eps`` is the factor of ε_k in front of its logarithms. The printed ε_k exceeds H at any
-K one can run: the queue grows, and the policy looks at the utility only. So ``practical`` has a smaller ``eps``, and its
-tightening stops at ``eps_cap``, since b + ε > b + γ cannot be met.
+K one can run: the queue grows, and the policy looks at the utility only. So ``practical`` has a smaller ``eps``. The
+tightening can stop at ``eps_cap``, since b + ε > b + γ cannot be met.
 
 Deviations: the cap on ε_k (∞ in ``theory``); exact ties are played uniformly; a pair never tried has Q = H−h+1. With
 ``tries`` above 1 a pair counts as untried until it was tried so often, for a plain ``dual_estimate`` too, which then has half
