@@ -100,6 +100,15 @@ def test_playing_test_worlds_is_said_and_logged(
     for cell in (*same["cells"], *before["cells"]):
         cell["seconds"] = 0.0  # of the clock
     assert same["cells"] == before["cells"] and same["rows"] == before["rows"], "the same runs, in the place of those before"
+    stale = release.earlier(["uniform", "lsvi-ucb"])
+    both = tmp_path / "out" / "leaderboard.json"
+    content = json.loads(both.read_text())
+    content["protocol"]["remarks"] = [stale]
+    both.write_text(json.dumps(content))
+    assert run(release.main, onto) == 0
+    assert release.earlier(["uniform"]) in both.read_text() and stale not in both.read_text(), (
+        "what is played again is not stale"
+    )
     changed = tmp_path / "again" / "leaderboard.json"
     changed.write_text(re.sub('"sources":"[0-9a-f]+"', '"sources":"0123abcd"', changed.read_text()))
     assert run(release.main, onto) == 0 and run(release.main, onto) == 0
