@@ -130,7 +130,7 @@ def merged(old: Leaderboard, new: Leaderboard) -> Leaderboard:
     for sources in dict.fromkeys(of.values()):
         names = [label for label in order if of.get(label) == sources != old.protocol.versions["sources"]]
         remarks += [f"Played again with sources {sources}, all else as before: {', '.join(names)}."] if names else []
-    for said in filter(None, map(_EARLIER.fullmatch, old.protocol.remarks)):
+    for said in filter(None, map(EARLIER.fullmatch, old.protocol.remarks)):
         left = [name for name in said["rows"].split(", ") if name not in again]
         remarks += [earlier(left)] if left else []
     return Leaderboard(replace(old.protocol, remarks=remarks), [rows[name] for name in order], old.episodes, cells)
@@ -141,7 +141,8 @@ def earlier(rows: Sequence[str]) -> str:
     return f"Played with a preset that has changed since, and not played again yet: {', '.join(rows)}."
 
 
-_EARLIER = re.compile(earlier(["\0"]).replace(".", r"\.").replace("\0", "(?P<rows>.+)"))
+#: That line.
+EARLIER = re.compile(earlier(["\0"]).replace(".", r"\.").replace("\0", "(?P<rows>.+)"))
 #: What a board says of rows that were played with other sources than the rest.
 _AGAIN = re.compile(r"Played again with sources (?P<sources>\w+), all else as before: (?P<rows>.+)\.")
 
