@@ -47,6 +47,8 @@ EXPLORE: float = _TUNING["explore"]
 SHARES: tuple[float, ...] = tuple(_TUNING["shares"])
 LEAST: float = _TUNING["least"]
 STUCK: float = _TUNING["stuck"]
+#: Forms that take an hour and more to search: only if they are named.
+SLOW: tuple[str, ...] = tuple(_TUNING["slow"]["forms"])
 #: The worlds that each rung adds to those before it.
 RUNGS: tuple[tuple[Judged, ...], ...] = tuple(_rung(each["worlds"]) for each in _TUNING["rungs"])
 

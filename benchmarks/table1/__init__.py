@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.table1.settings import EPISODES, FORMS, POINTS, PROBLEM, ROWS, SEED, SHARED, TRIALS, Row
+from benchmarks.table1.settings import EPISODES, FORMS, POINTS, PROBLEM, ROWS, SEED, SHARED, SHARING, TRIALS, Row
 from benchmarks.tuning.search import BY_HAND, found_by_hand
 from noregret import learners, metrics
 from noregret._system.checks import each_once, integer
@@ -18,6 +18,7 @@ from noregret.learners.presets import Word
 from noregret.results import SUMS, RunResult
 from noregret.runs import Ask, How, play
 from noregret.runs.choose import given_safest
+from noregret.runs.provenance import provenance
 from noregret.store import RunKey
 from noregret.sweeps.estimate import seconds_an_episode
 
@@ -62,8 +63,10 @@ def _has(learner: str, form: str) -> bool:
     """Whether a learner has a form, and the form numbers of its own: a soft form that is the tuned one has no row."""
     if form == "soft":
         return any("soft" in row.columns for row in learners.get(learner).table)
-    if form.startswith("by hand"):
-        return learner == BY_HAND and ("sharing" not in form or SHARED in _shares(learner))
+    if form.startswith("by hand") and learner != BY_HAND:
+        return False
+    if form.endswith(SHARING) and SHARED not in _shares(learner):
+        return False
     return FORMS[form] in learners.get(learner).presets
 
 
@@ -77,9 +80,9 @@ def asked(row: Row, form: str, episodes: int = EPISODES, trials: int = 1) -> Ask
         trials: how many.
     """
     params = given_safest(row.learner)
-    if "sharing" not in form and _shares(row.learner):
+    if not form.endswith(SHARING) and _shares(row.learner):
         params = params | {"share": "nothing"}
-    if (row.learner, form) == (BY_HAND, "practical"):
+    if row.learner == BY_HAND and form.startswith("practical"):
         params = params | found_by_hand()
     return Ask(PROBLEM, row.learner, episodes, trials, SEED, max(1, episodes // POINTS), preset=FORMS[form], params=params)
 
@@ -141,6 +144,7 @@ def summed(row: Row, form: str, result: RunResult, micro: float) -> dict[str, An
     """
     made: dict[str, Any] = {"learner": row.learner, "form": form, "episodes": int(result.episodes[-1])}
     made["trials"], made["microseconds"] = result.trials, micro
+    made["sources"] = str(provenance()["versions"]["sources"])[:12]
     for which in SUMS:
         made |= _interval(which, result.last(which))
     made |= _interval("late_loss", late_loss(result))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.table1.settings import FORMS, ROWS
+from benchmarks.table1.settings import FORMS, ROWS, SHARING
 from noregret import learners
 from noregret._system.arrays import LARGEST, read_bytes
 from noregret._system.files import make_folder, wait_and_hold, write_whole
@@ -24,7 +25,7 @@ FIELDS = (
     "learner", "form", "episodes", "trials", "microseconds",
     *(f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high")),
     "hard_regret_slope", "hard_regret_since", "hard_violation_slope", "hard_violation_since", "draws",
-    "stuck",
+    "stuck", "sources",
 )  # fmt: skip
 #: What a learner is told beyond the spec and the episodes, in words.
 WORDS = {"reward": "mean rewards", "utilities": "mean utilities", "safe_policy": "a safe policy", "simulator": "a simulator"}
@@ -88,11 +89,11 @@ def _place(row: Mapping[str, Any]) -> tuple[int, int]:
 
 
 #: What may be empty: a slope where no line fits, draws of who has no simulator, and what older rows do not have.
-_MAYBE = ("hard_regret_slope", "hard_regret_since", "hard_violation_slope", "hard_violation_since", "draws", "stuck")
+_MAYBE = ("hard_regret_slope", "hard_regret_since", "hard_violation_slope", "hard_violation_since", "draws", "stuck", "sources")
 _WHOLE = ("episodes", "trials")
 #: What cannot be negative. Regret, violation and slopes can, and so can what a wide interval reaches down to.
 _AT_LEAST_0 = ("microseconds", "draws", "stuck", "hard_regret", "hard_violation", "late_loss")
-_EXPECTED = (
+_EXPECTED = {"sources": "a hash, or nothing"} | (
     dict.fromkeys(_AT_LEAST_0, "a number, at least 0")
     | dict.fromkeys(_WHOLE, "a whole number, at least 1")
     | dict.fromkeys(_MAYBE, "a number, or nothing")
@@ -103,6 +104,8 @@ def _fits(name: str, text: str | None) -> bool:
     """Whether the text of a field is a number that it may have."""
     if not text:
         return text is not None and name in _MAYBE
+    if name == "sources":
+        return re.fullmatch("[0-9a-f]{1,16}", text) is not None
     try:
         if name in _WHOLE:
             return 1 <= int(text) <= 10**15
@@ -191,12 +194,32 @@ def markdown(folder: Path, which: str = "all") -> str:
     """
     paper = {row.learner for row in ROWS[:PAPER] if learners.get(row.learner).source != "memory"}
     rows = [row for row in read(folder) if which == "all" or row["learner"] in paper]
-    own = measured(rows)
+    alone = [row for row in rows if not row["form"].endswith(SHARING)]
     left = {"simulator draws"} if which == "paper" else set[str]()
     if not any(row["stuck"] for row in rows):
         left |= {"stuck"}
-    own = own.only(set(own.columns) - left)
-    return f"{BEGIN[which]}\n\n{own.markdown()}\n{who(rows).markdown()}\n{END}\n"
+    own = measured(alone)
+    parts = [own.only(set(own.columns) - left).markdown()]
+    if which == "all":
+        pairs = {(row["learner"], row["form"]) for row in rows if row not in alone}
+        pairs |= {(learner, form.removesuffix(SHARING)) for learner, form in pairs}
+        both = measured([row for row in rows if (row["learner"], row["form"]) in pairs])
+        parts.append(
+            f"Where steps pool their transitions:\n\n{both.only(set(both.columns) - left - {'simulator draws'}).markdown()}"
+        )
+    parts.append(who(rows).markdown())
+    parts += [f"{_sources(rows)}\n"] if which == "all" else []
+    return "\n".join([BEGIN[which], "", *parts, END, ""])
+
+
+def _sources(rows: Sequence[Mapping[str, str]]) -> str:
+    """Which rows are of which sources, in words."""
+    of: dict[str, list[str]] = {}
+    for row in rows:
+        of.setdefault(row["sources"] or "unknown", []).append(f"{row['learner']} ({row['form']})")
+    usual = max(of, key=lambda sources: len(of[sources]), default="")
+    others = "".join(f" Of sources {sources}: {', '.join(of[sources])}." for sources in of if sources != usual)
+    return f"Rows are of sources {usual}, unless said otherwise.{others}"
 
 
 def put(text: str, folder: Path) -> str:

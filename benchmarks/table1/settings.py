@@ -14,10 +14,14 @@ SEED = TEST_SEED
 POINTS = 500
 #: The forms of a learner, each with the preset that it plays: the printed algorithm with tuned numbers, the same judged by soft
 #: sums, and the practical one. The practical preset of Algorithm 1 is by hand: that is a row of its own, named so, and its row
-#: "practical" has what the search found. Every step learns alone, unless a form says that steps share what is declared.
-FORMS = {"tuned": "tuned", "soft": "soft", "practical": "practical", "by hand": "practical", "by hand, sharing": "practical"}
-#: What steps may share in this world.
-SHARED = "transitions"
+#: "practical" has what the search found. Every step learns alone, unless a form says that steps share what is declared: each
+#: learner that can share it has such a row, in a table of its own.
+FORMS = {
+    "tuned": "tuned", "soft": "soft", "practical": "practical", "by hand": "practical",
+    "practical (sharing)": "practical", "by hand (sharing)": "practical",
+}  # fmt: skip
+#: What steps may share in this world, and the end of the names of forms that do.
+SHARED, SHARING = "transitions", " (sharing)"
 #: Trials of every row.
 TRIALS = 20
 

@@ -59,10 +59,14 @@ def put(found: Found) -> None:
     if (form.learner, form.preset) == (BY_HAND, "practical"):
         say(f"{form.name} is by hand and stays; what the search found is a row of its own")
         return
-    values = {
-        name: tables.value_of(form.learner, FORMS[form.preset], name, value, form.ranges[name])
-        for name, value in found.winner.params.items()
-    }
+    params = dict(found.winner.params)
+    if "preset" in params:
+        values = tables.entries_of(form.learner, str(params.pop("preset")), form.preset, params)
+    else:
+        values = {
+            name: tables.value_of(form.learner, FORMS[form.preset], name, value, form.ranges[name])
+            for name, value in params.items()
+        }
     if values:
         say(f"{tables.rewrite(tables.file_of(form.learner), form.learner, form.preset, values)}: {form.preset} is written")
 

@@ -1,10 +1,11 @@
 """One search: the constants of a learner in one of its forms, judged on generated problems, halved rung by rung.
 
 The engine is that of ``noregret tune`` (:mod:`noregret.sweeps.search`). The first candidate is the preset as it is; it goes on
-to every rung. A run's loss is its hard regret and its worst hard violation, divided by what the uniform policy loses on that
-problem in as many episodes; form ``soft`` takes regret and violation, each at least 0. The loss of a test is the mean over its
-seeds, as in the tables: one failure in five runs counts by its size. A candidate's value is the geometric mean over tests, and
-grows with the share of its runs that are stuck. All of it follows from a seed.
+to every rung, and so do the learner's printed forms with the numbers that they have. A run's loss is its hard regret and its
+worst hard violation, divided by what the uniform policy loses on that problem in as many episodes; form ``soft`` takes regret
+and violation, each at least 0. The loss of a test is the mean over its seeds, as in the tables: one failure in five runs counts
+by its size. A candidate's value is the geometric mean over tests, and grows with the share of its runs that are stuck. All of
+it follows from a seed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.protocol import EXPLORE, LEAST, RUNGS, SHARES, STUCK, Judged
+from benchmarks.protocol import EXPLORE, LEAST, RUNGS, SHARES, SLOW, STUCK, Judged
 from noregret import learners, metrics, oracle
 from noregret._system.checks import each_once
 from noregret.errors import FileError, InputError, one_line
+from noregret.learners.presets import FOUND
 from noregret.runs import How, play
 from noregret.runs.choose import class_of, given_safest
 from noregret.runs.keys import make_key
@@ -34,6 +36,8 @@ from noregret.sweeps.search import Candidate, Range, SearchJournal, parse_range,
 
 #: The forms of a learner: the presets that winners become, and for each the preset that factors are of.
 FORMS = {"tuned": "theory", "practical": "practical", "soft": "theory"}
+#: The forms that are the printed algorithm.
+PRINTED = ("tuned", "soft")
 #: The learner whose practical preset was made by hand and keeps its numbers; what the search found for it is played as a row of
 #: its own, beside the row by hand.
 BY_HAND = "primal-dual-lsvi"
@@ -65,13 +69,32 @@ class Form:
             problem: its name.
             episodes: how many are played.
             seed: decides all randomness.
-            params: the candidate's parameters; factors become formulas.
+            params: the candidate's parameters; factors become formulas; "preset" is another form as it is.
         """
         cls, base = class_of(self.learner), None if FORMS[self.preset] == self.preset else FORMS[self.preset]
-        made = {name: scaled(cls, name, value, base) if self.ranges[name].relative else value for name, value in params.items()}
-        told = given_safest(self.learner)
+        own = {name: value for name, value in params.items() if name != "preset"}
+        factors = {name for name in own if name in self.ranges and self.ranges[name].relative}
+        made = {name: scaled(cls, name, value, base) if name in factors else value for name, value in own.items()}
+        preset, told = str(params.get("preset", self.preset)), given_safest(self.learner)
         every = max(1, episodes // 20)  # the last tenth tells what is stuck
-        return make_key(problem, self.learner, episodes, seed, record_every=every, preset=self.preset, params=told | made)
+        return make_key(problem, self.learner, episodes, seed, record_every=every, preset=preset, params=told | made)
+
+    @property
+    def others(self) -> list[dict[str, Any]]:
+        """The printed forms of the same learner that have numbers of their own, as candidates of this search.
+
+        Where this form lets steps share what a problem declares and a printed one does not, the printed one that shares is a
+        candidate too.
+        """
+        table, found = learners.get(self.learner).table, list[dict[str, Any]]()
+        for preset in PRINTED:
+            own = any(FOUND in row.columns.get(preset, ("", ""))[1] for row in table)
+            if own and preset != self.preset and f"{self.learner}-{preset}" not in SLOW:
+                found.append({"preset": preset})
+                if "share" in table:
+                    mine, other = (table.rows["share"].entry(each, table.like)[0] for each in (self.preset, preset))
+                    found += [{"preset": preset, "share": mine}] if mine != other else []
+        return found
 
 
 def read_spaces(path: Path = SPACES) -> dict[str, dict[str, dict[str, Range]]]:
@@ -109,7 +132,7 @@ def forms(names: Sequence[str] | None = None, spaces: Path = SPACES, presets: Se
     Args:
         names: the learners; all in the file by default.
         spaces: the file with what may be tried.
-        presets: the forms, by their presets; all by default.
+        presets: the forms, by their presets; all by default. Slow ones are left out unless their learners are named.
 
     Raises:
         InputError: the list is empty or has a name twice; a learner is unknown, has nothing that may be tried, or refuses the
@@ -121,6 +144,8 @@ def forms(names: Sequence[str] | None = None, spaces: Path = SPACES, presets: Se
         if name not in known:
             raise InputError(f"learner {name!r} has no space; expected one that {spaces.name} names")
         mine = [Form(name, preset, ranges) for preset, ranges in known[name].items() if preset in presets]
+        if names is None:
+            mine = [form for form in mine if form.name not in SLOW]
         try:
             for form in mine:
                 first = {each: values.first() for each, values in form.ranges.items()}
@@ -256,7 +281,7 @@ def taken(form: Form, rungs: Sequence[Sequence[Judged]]) -> list[list[Judged]]:
 
 
 def sizes(budget: int, rungs: Sequence[Sequence[Judged]] = RUNGS) -> list[int]:
-    """How many candidates each rung has."""
+    """How many candidates each rung has, the preset as it was among them; printed forms come on top."""
     return [max(1, math.ceil(budget * share)) for share in SHARES[: len(rungs)]]
 
 
@@ -288,7 +313,12 @@ def search_form(
     mine = int(hashlib.sha256(f"{form.name} {seed}".encode()).hexdigest()[:8], 16)
     explore = max(2, math.ceil(EXPLORE * budget))
     found.signal = search(form.ranges, verdict, journal, trials=budget, seed=mine, first=[{}], random_first=explore)
+    for params in form.others:
+        if found.signal is None and journal.find(params, 0) is None:
+            candidate, found.signal = verdict(params, 0)
+            if found.signal is None:
+                journal.add(candidate)
     for rung, size in enumerate(sizes(budget, rungs)[1:], start=1):
         if found.signal is None:
-            found.signal = promote(verdict, journal, rung, size, {})
+            found.signal = promote(verdict, journal, rung, size - 1, [{}, *form.others])
     return found

@@ -13,7 +13,7 @@ from typing import Any
 from noregret import learners
 from noregret._system.files import write_whole
 from noregret.errors import InputError
-from noregret.learners.presets import FOUND, Count
+from noregret.learners.presets import FOUND, Count, sharing
 from noregret.sweeps.search import Range, scaled
 
 #: A formula that a search has scaled before: its factor, and what it multiplies.
@@ -49,6 +49,20 @@ def value_of(learner: str, base: str, name: str, found: Any, values: Range) -> A
     before = _SCALED.fullmatch(entry)
     factor, formula = (found * float(before[1]), before[2]) if before and _balanced(before[2]) else (found, entry)
     return f"{factor:.3g}*({formula})"
+
+
+def entries_of(learner: str, preset: str, instead: str, but: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a preset that another one has otherwise: written where one form won as another.
+
+    Args:
+        learner: its name.
+        preset: the one that won.
+        instead: the one that becomes the same.
+        but: what is otherwise in what won.
+    """
+    table = learners.get(learner).table
+    new = {row.name: row.entry(preset, table.like)[0] for row in table} | dict(but)
+    return {row.name: new[row.name] for row in table if new[row.name] != row.entry(instead, table.like)[0]}
 
 
 def rewrite(path: Path, learner: str, column: str, values: Mapping[str, Any]) -> Path:
@@ -92,10 +106,11 @@ def _row(tree: ast.Module, learner: str, name: str, path: Path) -> ast.Call:
     table = _table(tree, learner) or _assigned(tree.body).get("TABLE")
     if table is None:
         raise InputError(f"{path}: has no class with name = {learner!r} and a table")
-    for call in ast.walk(table):
-        first = call.args[0] if isinstance(call, ast.Call) and call.args else None
-        if isinstance(first, ast.Constant) and first.value == name and isinstance(call, ast.Call):
+    for call in (node for node in ast.walk(table) if isinstance(node, ast.Call)):
+        if call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == name:
             return call
+        if name == "share" and isinstance(call.func, ast.Name) and call.func.id == sharing.__name__:
+            return call  # which makes that row
     raise InputError(f"{path}: the table of {learner} has no row {name!r} of its own; expected one to rewrite")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from itertools import combinations
 from pathlib import Path
@@ -68,10 +69,10 @@ def test_nothing_that_was_chosen_names_a_test_world() -> None:
 
 
 def test_a_failure_of_one_run_in_twenty_is_seen_on_the_last_rungs() -> None:
-    full = [each for rung in protocol.RUNGS[-2:] for each in rung]
+    full = [each for rung in protocol.RUNGS[-3:] for each in rung]
     runs = sum(len(each.seeds) for each in full)
-    assert runs == 76 and 1.0 - 0.95**runs > 0.9
-    assert {each.episodes for each in full} == {min(protocol.LENGTHS)}
+    assert runs == 88 and 1.0 - 0.95**runs > 0.9
+    assert {each.episodes for each in full} == set(protocol.LENGTHS), "the search sees every length of a release"
     assert table1.SEED >= 1000
 
 
@@ -87,7 +88,36 @@ def test_playing_test_worlds_is_said_and_logged(
     assert run(release.main, words) == 0  # everything is there: nothing is played, nothing is logged
     assert "plays test worlds" not in capsys.readouterr().err and (tmp_path / "log.csv").read_text() == first
     (row,) = csv.DictReader(first.splitlines())
-    assert tuple(row) == protocol.COLUMNS and row["learners"] == "uniform, lsvi-ucb" and row["trials"] == "2"
+    assert tuple(row) == protocol.COLUMNS and row["learners"] == "lsvi-ucb, uniform" and row["trials"] == "2"
     assert (tmp_path / "out" / "leaderboard.json").exists()
+    again = [*words[:1], "lsvi-ucb", "--out", str(tmp_path / "again"), *words[4:]]
+    assert run(release.main, again) == 0 and "lsvi-ucb,50" in (tmp_path / "log.csv").read_text()
+    monkeypatch.setattr(release, "everybody", lambda: release.everyone())
+    board = (tmp_path / "out" / "leaderboard.json").read_bytes()
+    onto = ["--from", str(tmp_path / "again"), "--onto", str(tmp_path / "out")]
+    assert run(release.main, onto) == 0
+    same, before = (json.loads(text) for text in ((tmp_path / "out" / "leaderboard.json").read_bytes(), board))
+    for cell in (*same["cells"], *before["cells"]):
+        cell["seconds"] = 0.0  # of the clock
+    assert same["cells"] == before["cells"] and same["rows"] == before["rows"], "the same runs, in the place of those before"
+    stale = release.earlier(["uniform", "lsvi-ucb"])
+    both = tmp_path / "out" / "leaderboard.json"
+    content = json.loads(both.read_text())
+    content["protocol"]["remarks"] = [stale]
+    both.write_text(json.dumps(content))
+    assert run(release.main, onto) == 0
+    assert release.earlier(["uniform"]) in both.read_text() and stale not in both.read_text(), (
+        "what is played again is not stale"
+    )
+    changed = tmp_path / "again" / "leaderboard.json"
+    changed.write_text(re.sub('"sources":"[0-9a-f]+"', '"sources":"0123abcd"', changed.read_text()))
+    assert run(release.main, onto) == 0 and run(release.main, onto) == 0
+    page = (tmp_path / "out" / "leaderboard.md").read_text()
+    assert page.count("Played again with sources 0123abcd, all else as before: lsvi-ucb.") == 1
+    assert not (tmp_path / "out" / "leaderboard.html").exists(), "the site makes it"
+    changed.write_text(changed.read_text().replace('"seed":1000', '"seed":1001'))
+    assert run(release.main, onto) == 1 and run(release.main, onto[:2]) == 1 and run(release.main, [*words[:1], "opdob"]) == 1
+    errors = capsys.readouterr().err
+    assert all(said in errors for said in ("the boards differ in worlds", "one without the other", "did you mean 'opdop'"))
     assert run(release.main, [*words, "--episodes", "7"]) == 1
     assert "expected one of 50" in capsys.readouterr().err

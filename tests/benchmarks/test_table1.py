@@ -90,6 +90,31 @@ def test_the_pages_show_what_the_command_makes_of_the_data(command: Command) -> 
         assert next(csv.reader(file)) == list(page.FIELDS)
 
 
+def test_who_can_share_what_this_world_declares_has_a_row_that_does() -> None:
+    sharing = {row.learner for row, form in experiment.forms() if form == f"practical{settings.SHARING}"}
+    assert sharing == {
+        row.learner
+        for row in settings.ROWS
+        if (share := learners.get(row.learner).table.rows.get("share")) is not None and "transitions" in share.words
+    }
+    assert {"ucrl-opt-lp", "dope", "primal-dual-lsvi"} <= sharing
+    for row, form in experiment.forms():
+        constants = experiment.asked(row, form, 100).keys()[0].constants
+        assert constants.get("share", "nothing") == ("transitions" if form.endswith(settings.SHARING) else "nothing"), row
+    data = page.read(ROOT / "benchmarks" / "table1")
+    played = {form: {row["learner"] for row in data if row["form"] == form} for form in settings.FORMS}
+    assert played[f"practical{settings.SHARING}"] == played["practical"] & sharing
+    main, both = page.markdown(ROOT / "benchmarks" / "table1").split("Where steps pool")
+    assert settings.SHARING not in main and both.count("| practical (sharing) |") == len(played["practical"] & sharing)
+
+
+def test_the_page_says_which_rows_are_of_which_sources(tmp_path: Path) -> None:
+    (row,) = experiment.measure(["triple-q"], How(progress=False), wanted=["tuned"], episodes=200_000 // 1000, trials=1)
+    assert re.fullmatch("[0-9a-f]{12}", row["sources"])
+    page.write([row, row | {"form": "practical"}, row | {"learner": "opdop", "sources": "0" * 12}], tmp_path)
+    assert page.markdown(tmp_path).count(f"Rows are of sources {row['sources']}, unless said otherwise. Of sources 0") == 1
+
+
 def test_a_page_gets_its_table_between_two_lines(tmp_path: Path, command: Command) -> None:
     data = ROOT / "benchmarks" / "table1"
     (tmp_path / "page.md").write_text(f"before\n\n{page.BEGIN['all']}\nold\n{page.END}\n\nafter\n", "utf-8")
@@ -207,10 +232,11 @@ def test_two_at_once_lose_no_row(tmp_path: Path) -> None:
 def test_the_preset_by_hand_is_a_row_of_its_own_beside_what_the_search_found() -> None:
     (row,) = experiment.rows(["primal-dual-lsvi"])
     keys = {form: experiment.asked(row, form, 100).keys()[0] for _, form in experiment.forms(["primal-dual-lsvi"])}
-    assert list(keys) == ["tuned", "practical", "by hand", "by hand, sharing"]
-    assert len({key.id for key in keys.values()}) == 4
+    alone, sharing = ["tuned", "practical", "by hand"], ["practical (sharing)", "by hand (sharing)"]
+    assert list(keys) == alone + sharing
+    assert len({key.id for key in keys.values()}) == 5
     shared = {form: key.constants["share"] for form, key in keys.items()}
-    assert shared == dict.fromkeys(["tuned", "practical", "by hand"], "nothing") | {"by hand, sharing": "transitions"}
+    assert shared == dict.fromkeys(alone, "nothing") | dict.fromkeys(sharing, "transitions")
     found = page_of_search.winner("primal-dual-lsvi", "practical")
     for name, factor in found.items():
         assert keys["practical"].constants[name] == pytest.approx(float(factor) * keys["by hand"].constants[name])

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.command import run
-from benchmarks.protocol import LEAST, STUCK, Judged
+from benchmarks.protocol import BUDGET, LEAST, SLOW, STUCK, Judged
+from benchmarks.protocol import RUNGS as RUNGS_OF_ALL
 from benchmarks.tuning import page, search, tables
 from benchmarks.tuning.__main__ import main, put
 from benchmarks.tuning.search import Form, Found, forms, part, score, sizes, yardstick
@@ -292,3 +293,37 @@ def test_a_table_in_a_file_of_its_own_is_written_there_and_a_preset_by_hand_is_n
     assert {name: entry for name, entry in new.items() if name != "tuned"} == {
         name: entry for name, entry in old.items() if name != "tuned"
     }
+
+
+def test_no_preset_is_one_that_a_better_point_of_its_search_contradicts() -> None:
+    rows = page._read(page.HERE / page.CONFIGURATIONS)
+    best: dict[tuple[str, str], float] = {}
+    for learner, preset in dict.fromkeys((row["learner"], row["preset"]) for row in rows):
+        mine = [row for row in rows if (row["learner"], row["preset"]) == (learner, preset)]
+        last = [row for row in mine if int(row["rungs"]) == len(RUNGS_OF_ALL)]
+        (won,) = [row for row in mine if row["winner"]]
+        assert won in last and float(won["score"]) == min(float(row["score"]) for row in last), (learner, preset)
+        assert sum(not row["configuration"].startswith("preset=") for row in mine) == BUDGET
+        best[learner, preset] = float(won["score"])
+        if won["configuration"].startswith("preset="):
+            other = dict(pair.split("=") for pair in won["configuration"].split("; "))
+            other.setdefault("share", "nothing")
+            table = learners.get(learner).table
+            for row in table:
+                expected = other.get(row.name, row.entry(other["preset"], table.like)[0])
+                assert row.entry(preset, table.like)[0] == expected, (learner, row.name)
+    for (learner, preset), score_of in best.items():
+        assert score_of <= best.get((learner, "tuned"), np.inf) or preset != "practical", learner
+
+
+def test_every_form_is_searched_but_those_that_the_pages_name() -> None:
+    searched = {(row["learner"], row["preset"]) for row in page._read(page.HERE / page.CONFIGURATIONS)}
+    left = {(form.learner, form.preset) for form in forms()} - searched
+    text = (page.HERE.parents[1] / "docs" / "practical.md").read_text("utf-8")
+    said = text[text.index("**What was not searched.**") :].partition("\n\n")[0]
+    unsearched = {name.removesuffix("-tuned") for name in SLOW} | (
+        set(learners.names()) - set(search.read_spaces()) - {"uniform"}
+    )
+    for name in unsearched | {"slucb-qvi"} | {learner for learner, _ in left}:
+        assert f"`{name}`" in said, name
+    assert {preset for _, preset in left} <= {"tuned"} | {p for n, p in left if n == "opse-lcmdp"}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import noregret as nr
+from noregret import learners
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "paper.md").read_text()
 K, H, B, ZETA = 200_000, 10, 4.0, 0.1
@@ -17,7 +18,7 @@ ETA = 20 / math.sqrt(K * H**2)  # ξ/√(KH²), with ξ = 2H/γ and γ = 1 as th
 
 def part(name: str) -> str:
     """The paragraph of a place, its lines joined."""
-    found = re.search(rf"\*\*{name} ·.*?(?=\n\n)", PAGE, re.DOTALL)
+    found = re.search(rf"\*\*{name} ·.*?(?=\n\n|\Z)", PAGE, re.DOTALL)
     assert found, name
     return " ".join(found[0].split())
 
@@ -45,6 +46,14 @@ def test_the_gap_and_the_prices_are_those_of_the_program() -> None:
     assert f"The best price of the tightened problem is {tight_price:.3f}:" in part("I-25")
     assert f"{best.value - tight.value:.4f} an episode below V\\*" in part("I-4")
     assert stated(r"to about ([\d,]+),", "I-4") == pytest.approx([K * (best.value - tight.value)], rel=0.01)
+
+
+def test_the_orders_of_efroni_s_two_are_those_of_the_table() -> None:
+    for name in ("opt-dual", "opt-primal-dual"):
+        order = learners.get(name).promise[0]  # in steps, T = HK
+        found = re.fullmatch(r"√\(H([³⁵])S²AT\)", order)
+        assert found, order
+        assert f"√(H{'⁴' if found[1] == '³' else '⁶'}S²AK)" in part("I-24")
 
 
 def test_how_slowly_the_printed_dual_rises() -> None:

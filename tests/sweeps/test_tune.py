@@ -206,10 +206,10 @@ def test_rungs_take_the_best_on_and_what_must_go_on(tmp_path):
         first = [{"x": 1.0}]
         assert engine({"x": Range(0.0, 1.0)}, verdict, journal, trials=12, first=first, random_first=4) is None
         assert journal.judged()[0].params == first[0] and len(journal.judged()) == 12
-        assert promote(verdict, journal, 1, 3, first[0]) is None
+        assert promote(verdict, journal, 1, 2, first) is None
         best = sorted(each.value for each in journal.judged())[:2]
         assert sorted(each.value - 1 for each in journal.judged(1)) == pytest.approx([*best, 0.7])
-        assert promote(lambda params, rung: pytest.fail("judged again"), journal, 1, 3, first[0]) is None
+        assert promote(lambda params, rung: pytest.fail("judged again"), journal, 1, 2, first) is None
         assert promote(lambda params, rung: (Candidate({}), 15), journal, 2, 1) == 15
         before = (tmp_path / "search.json").read_bytes()
     with journal_at(tmp_path / "search.json") as journal:

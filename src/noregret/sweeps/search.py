@@ -248,7 +248,7 @@ def search(
 
 
 def promote(
-    judge: Judge, journal: SearchJournal, rung: int, size: int, always: Mapping[str, object] | None = None
+    judge: Judge, journal: SearchJournal, rung: int, size: int, always: Sequence[Mapping[str, object]] = ()
 ) -> int | None:
     """Judge the best of the rung before on the next rung.
 
@@ -256,14 +256,15 @@ def promote(
         judge: scores a candidate on the rung.
         journal: the candidates so far.
         rung: the rung, from 1.
-        size: how many go on.
+        size: how many go on beside those that always do.
         always: parameters that go on whatever their value.
 
     Returns:
         The number of the signal that came first, or None.
     """
-    best = sorted(journal.judged(rung - 1), key=lambda each: (each.params != always, each.value))[:size]
-    for params in (each.params for each in best if journal.find(each.params, rung) is None):
+    before = sorted(journal.judged(rung - 1), key=lambda each: each.value)
+    chosen = [each for each in before if each.params in always] + [each for each in before if each.params not in always][:size]
+    for params in (each.params for each in chosen if journal.find(each.params, rung) is None):
         candidate, signal = judge(params, rung)
         if signal is not None:
             return signal

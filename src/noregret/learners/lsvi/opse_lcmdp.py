@@ -20,7 +20,7 @@ learns and the less its zero violation is a promise: on some problems it violate
 
 Deviations: with a start distribution the test is on its expectation. One constraint only, as in the paper. The authors' code
 cuts what comes after a step at H−h+1, the paper at H−h; ``cap="H-h+1"`` does as the code. The code weighs the entropy of each
-action by its probability once more, which is not the entropy. docs/table1.md has the code's numbers beside ours.
+action by its probability once more, which is not the entropy. docs/table1.md has the curve of their figure beside ours.
 
 References:
     Kitamura, Ghosh, Kozuno, Kumagai, Kasaura, Hoshino, Hosoe, Matsuo. Provably Efficient RL under Episode-Wise Safety in

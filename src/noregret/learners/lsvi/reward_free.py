@@ -83,6 +83,10 @@ def _whole(formula: str) -> str:
     return f"min(max(round({formula}), 1), K)"
 
 
+#: K₀, which loses least.
+EXPLORE = _whole(f"(K*sqrt({ORDER})/(2*H))**(2/3)")
+
+
 class PhaseRule(NamedTuple):
     """The numbers of the two phases."""
 
@@ -200,15 +204,15 @@ class RewardFree(LeastSquaresLearner):
         Number(
             "beta",
             theory=(WIDTH, "what exploring needs, for tables and for features"),
-            tuned=(f"0.177*({WIDTH})", FOUND),
+            tuned=("0.133*(H*sqrt(S*log(S*A*H*K/p)) if one_hot else d*H*sqrt(log(2*d*K*H/p)))", FOUND),
             practical=("1.09*(0.668*0.3)", FOUND),
         ),
         *(row for row in RIDGE if row.name != "share"),
         sharing("all"),
         Count(
             "explore",
-            theory=(_whole(f"(K*sqrt({ORDER})/(2*H))**(2/3)"), "K₀, which loses least"),
-            tuned=(_whole(f"0.106*(K*sqrt({ORDER})/(2*H))**(2/3)"), FOUND),
+            theory=(EXPLORE, "K₀, which loses least"),
+            tuned=(f"max(1, round(0.22*({EXPLORE})))", FOUND),
             practical=("max(1, round(1.24*(min(max(round(0.89*(0.5*K**(2/3))), 1), K))))", FOUND),
         ),
         Word("planner", PLANNERS, theory=("game", "a game as in the paper, Lagrangian here"), practical=("simplex", "exact")),
@@ -304,7 +308,7 @@ class ExploreThenCommit(RewardFree):
         ),
         Count(
             "explore",
-            theory=(_whole(f"(K*sqrt({ORDER})/(2*H))**(2/3)"), "as in reward-free"),
+            theory=(EXPLORE, "as in reward-free"),
             tuned=(_whole(f"0.141*(K*sqrt({ORDER})/(2*H))**(2/3)"), FOUND),
             practical=("max(1, round(5.97*(min(max(round(0.785*(0.5*K**(2/3))), 1), K))))", FOUND),
         ),

@@ -21,7 +21,7 @@ TABLE = Constants(
         "lam",
         above=0.0,
         theory=(1, "Theorem 1"),
-        tuned=(1.2e-05, FOUND),
+        tuned=(1.29e-06, FOUND),
         paper=("(beta/H)**2 or 1", "not reported; an untried pair is worth exactly H"),
         practical=("min(1e-6, (0.2*beta/H)**2) or 1e-6", "small: an untried direction is worth the cap, a tried one its mean"),
         counts=("min(1e-6, (0.1*beta/H)**2) or 1e-6", "small: an untried pair is worth the cap, a tried one its mean"),
@@ -30,7 +30,7 @@ TABLE = Constants(
     Number(
         "beta",
         theory=("d*H*sqrt(log(4*log(max(A, 2))*d*(K*H)/p))", "Theorem 1, with its C₁ taken as 1"),
-        tuned=("7.13e-05*(d*H*sqrt(log(4*log(max(A, 2))*d*(K*H)/p)))", FOUND),
+        tuned=("0.000299*(d*H*sqrt(log(4*log(max(A, 2))*d*(K*H)/p)))", FOUND),
         paper=(1, "not reported; chosen, with neighbours shown by noregret paper"),
         practical=("1.8/sqrt(H)", "times the spread of the next values"),
         counts=("1.35/sqrt(H)", "times the deviation of the next values"),
@@ -41,7 +41,7 @@ TABLE = Constants(
         above=0.0,
         infinite=True,
         theory=("inf if rounding > 0 else log(max(A, 2))*K/(2*(1 + m*(xi + H)))", "Alg. 1, l. 1; m constraints by its proof"),
-        tuned=("inf if rounding > 0 else 1.05*(log(max(A, 2))*K/(2*(1 + m*(xi + H))))", FOUND),
+        tuned=("2.07*(inf if rounding > 0 else log(max(A, 2))*K/(2*(1 + m*(xi + H))))", FOUND),
         paper=(
             "inf if rounding > 0 else K/(1 + 2*H/(gamma if known or xi_rule == 'fixed' else 1/sqrt(K)) + H)",
             "section 5",
@@ -58,7 +58,7 @@ TABLE = Constants(
     Number(
         "eta",
         theory=("xi/sqrt(K*H**2)", "Alg. 1, l. 1"),
-        tuned=("0.477*(xi/sqrt(K*H**2))", FOUND),
+        tuned=("0.114*(xi/sqrt(K*H**2))", FOUND),
         paper=("xi/sqrt(K*H**2)", "section 5"),
         practical=("1 if schedule == 'anytime' else 1/sqrt(K)", "divided by √k with schedule 'anytime'"),
         counts=("4.5/sqrt(H)/(1 if schedule == 'anytime' else sqrt(K))", "a longer horizon has longer lacks"),
@@ -73,7 +73,7 @@ TABLE = Constants(
             "(4 if zeta > 0 else 2)*H/(gamma if known or xi_rule == 'fixed' else 1/sqrt(K))",
             "Theorem 1, and Theorem 2 where ζ > 0",
         ),
-        tuned=("6.95*((4 if zeta > 0 else 2)*H/(gamma if known or xi_rule == 'fixed' else 1/sqrt(K)))", FOUND),
+        tuned=("5.06*((4 if zeta > 0 else 2)*H/(gamma if known or xi_rule == 'fixed' else 1/sqrt(K)))", FOUND),
         paper=("2*H/(gamma if known or xi_rule == 'fixed' else 1/sqrt(K))", "section 5, which takes γ = 1"),
         practical=(
             "2*sqrt(K) if not known and (dual_estimate == 'observed' or dual_estimate == 'corrected') "

@@ -63,22 +63,22 @@ class OptPrimalDual(TabularLearner):
     source = "notes"
     recalled = "L_l"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the paper's bonus"), tuned=(9.51e-06, FOUND), practical=(0.000484, FOUND)),
+        Number("bonus_scale", theory=(1, "the paper's bonus"), tuned=(9.51e-06, FOUND), practical=(9.51e-06, FOUND)),
         Number(
             "alpha",
             theory=("sqrt(2*log(A)/K)/(H*(1 + m*xi))", "as printed"),
             tuned=("788*(sqrt(2*log(A)/K)/(H*(1 + m*xi)))", FOUND),
-            practical=("0.884*(5 if alpha_schedule == 'anytime' else 5/sqrt(K))", FOUND),
+            practical=("788*(sqrt(2*log(A)/K)/(H*(1 + m*xi)))", FOUND),
         ),
         Number(
             "eta",
             theory=("xi/(H*sqrt(m*K))", "as printed"),
             tuned=("427*(xi/(H*sqrt(m*K)))", FOUND),
-            practical=("66.9*(3 if eta_schedule == 'anytime' else 0.3)", FOUND),
+            practical=("427*(xi/(H*sqrt(m*K)))", FOUND),
         ),
-        Number("xi", theory=("H/gamma", "as printed"), tuned=("6.3*(H/gamma)", FOUND), practical=("0.199*(2*H/gamma)", FOUND)),
-        Word("dual_estimate", ESTIMATES, theory=("optimistic", "as printed"), practical=("plain", FOUND)),
-        Flag("damping", theory=(False, "as printed"), practical=(True, FOUND)),
+        Number("xi", theory=("H/gamma", "as printed"), tuned=("6.3*(H/gamma)", FOUND), practical=("6.3*(H/gamma)", FOUND)),
+        Word("dual_estimate", ESTIMATES, theory=("optimistic", "as printed"), practical=("optimistic", FOUND)),
+        Flag("damping", theory=(False, "as printed"), practical=(False, FOUND)),
         Flag("anti_windup", theory=(False, "as printed"), practical=(False, FOUND)),
         Word("alpha_schedule", SCHEDULES, theory=("fixed", "as printed"), practical=("fixed", FOUND)),
         Word("eta_schedule", SCHEDULES, theory=("fixed", "as printed"), practical=("fixed", FOUND)),

@@ -60,19 +60,19 @@ class RegularizedPrimalDual(TabularLearner):
     promise = ("K^(13/14), hard", "K^(13/14), hard")
     source = "memory"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the radii as remembered"), tuned=(6.91e-06, FOUND), practical=(0.000225, FOUND)),
-        Number("alpha", theory=("eta", "the same step"), tuned=("896*eta", FOUND), practical=("0.482*(15/sqrt(K))", FOUND)),
+        Number("bonus_scale", theory=(1, "the radii as remembered"), tuned=(0.000329, FOUND), practical=(8.09e-06, FOUND)),
+        Number("alpha", theory=("eta", "the same step"), tuned=("2.92*(eta)", FOUND), practical=("0.25*(15/sqrt(K))", FOUND)),
         Number(
             "eta",
             theory=("gamma**2*K**(-5/7)/(H**2*m)", "from memory; the exponent agrees with the bound"),
-            tuned=("181*(gamma**2*K**(-5/7)/(H**2*m))", FOUND),
-            practical=(10.1, FOUND),
+            tuned=("287*(gamma**2*K**(-5/7)/(H**2*m))", FOUND),
+            practical=(1.134, FOUND),
         ),
         Number(
             "tau",
             theory=("K**(-1/7)", "from memory; the exponent agrees with the bound"),
-            tuned=("0.05*K**(-1/7)", FOUND),
-            practical=("0.0288*(1/sqrt(K))", FOUND),
+            tuned=("0.101*(K**(-1/7))", FOUND),
+            practical=("0.767*(1/sqrt(K))", FOUND),
         ),
         Number(
             "xi",

@@ -42,12 +42,12 @@ class UOptRPGPD(TabularLearner):
     promise = ("K^(6/7), hard", "K^(6/7), hard")
     source = "code"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the radii as printed"), tuned=(0.000572, FOUND), practical=(5.25e-06, FOUND)),
-        Number("alpha", theory=("eta", "the same step"), tuned=("0.203*eta", FOUND), practical=(0.126, FOUND)),
-        Number("eta", theory=(1, "as in published code"), tuned=(6.34, FOUND), practical=(5.98, FOUND)),
-        Number("tau", theory=(1, "as in published code"), tuned=(0.191, FOUND), practical=(0.286, FOUND)),
-        Number("step_power", theory=(0.53, "as in published code"), practical=(0.0682, FOUND)),
-        Number("tau_power", theory=(0.4, "as in published code"), practical=(0.648, FOUND)),
+        Number("bonus_scale", theory=(1, "the radii as printed"), tuned=(2.31e-05, FOUND), practical=(2.31e-05, FOUND)),
+        Number("alpha", theory=("eta", "the same step"), tuned=("0.0387*(eta)", FOUND), practical=("0.0387*(eta)", FOUND)),
+        Number("eta", theory=(1, "as in published code"), tuned=(23.0, FOUND), practical=(23.0, FOUND)),
+        Number("tau", theory=(1, "as in published code"), tuned=(0.487, FOUND), practical=(0.487, FOUND)),
+        Number("step_power", theory=(0.53, "as in published code"), practical=(0.53, FOUND)),
+        Number("tau_power", theory=(0.4, "as in published code"), practical=(0.4, FOUND)),
         Number("xi", infinite=True, every=("inf", "the prices have no cap")),
         sharing("all"),
         PROBABILITY,

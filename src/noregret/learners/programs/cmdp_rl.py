@@ -42,12 +42,12 @@ class CMDPRL(PlanningLearner):
     source = "notes"
     recalled = "L"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.000239, FOUND), practical=(0.00464, FOUND)),
+        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.00204, FOUND), practical=(0.00204, FOUND)),
         Word(
             "replan",
             (*REPLANS, "epochs"),
             theory=("epochs", "as printed"),
-            practical=("squares", FOUND),
+            practical=("epochs", FOUND),
         ),
         Count("tries", every=(1, "as printed"), practical=(1, FOUND)),
         sharing("transitions", "all"),

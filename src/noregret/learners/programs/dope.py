@@ -46,16 +46,16 @@ class DOPE(PlanningLearner):
     told = ("safe_policy",)
     several = False
     table = Constants(
-        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(4.61e-05, FOUND), practical=(6.64e-06, FOUND)),
-        Number("C_r", theory=("H**2/gamma", "as printed"), tuned=("1.68*(H**2/gamma)", FOUND), practical=(163.0, FOUND)),
-        Number("C_g", theory=("H", "as printed"), tuned=("0.0471*H", FOUND), practical=(0.273, FOUND)),
+        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(4.61e-05, FOUND), practical=(5.19e-05, FOUND)),
+        Number("C_r", theory=("H**2/gamma", "as printed"), tuned=("1.68*(H**2/gamma)", FOUND), practical=(20.875, FOUND)),
+        Number("C_g", theory=("H", "as printed"), tuned=("0.0471*H", FOUND), practical=(3.52, FOUND)),
         Number(
             "safe_episodes",
             theory=("S**2*A*H**4/gamma**2", "the paper's order; its factor and logarithms are not known to us"),
             tuned=("4.54e-07*(S**2*A*H**4/gamma**2)", FOUND),
             practical=(0, "the program decides"),
         ),
-        Word("replan", REPLANS, theory=("always", "as printed"), practical=("doubling", FOUND)),
+        Word("replan", REPLANS, theory=("always", "as printed"), practical=("squares", FOUND)),
         Count("tries", theory=(1, "as printed"), practical=(1, FOUND)),
         sharing("transitions", "all"),
         PROBABILITY,

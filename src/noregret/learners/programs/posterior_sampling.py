@@ -95,7 +95,9 @@ class PosteriorSampling(PlanningLearner):
     promise = ("√K (Bayesian)", "√K (Bayesian)")
     source = "code"
     table = Constants(
-        Number("prior", above=0.0, theory=(1, "the uniform prior"), tuned=(0.0406, FOUND), practical=("0.9*0.1", FOUND)),
+        Number(
+            "prior", above=0.0, theory=(1, "the uniform prior"), tuned=(0.0406, FOUND), practical=("0.0419*(0.9*0.1)", FOUND)
+        ),
         Word("replan", REPLANS, theory=("always", "as printed"), practical=("squares", FOUND)),
         Count("tries", theory=(1, "as printed"), practical=(1, FOUND)),
         sharing("transitions", "all"),

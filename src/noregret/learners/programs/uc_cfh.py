@@ -42,7 +42,7 @@ class UCCFH(PlanningLearner):
     promise = ("SAC²H²/ε² episodes (PAC)", "SAC²H²/ε² episodes (PAC)")
     source = "memory"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the radii as remembered"), tuned=(0.000109, FOUND), practical=(0.00549, FOUND)),
+        Number("bonus_scale", theory=(1, "the radii as remembered"), tuned=(0.00801, FOUND), practical=(0.00549, FOUND)),
         Word("replan", REPLANS, theory=("doubling", "as remembered"), practical=("squares", FOUND)),
         Count("tries", theory=(1, "as remembered"), practical=(1, FOUND)),
         sharing("transitions", "all"),

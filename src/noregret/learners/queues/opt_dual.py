@@ -115,11 +115,11 @@ class OptDual(TabularLearner):
     source = "notes"
     recalled = "L_l"
     table = Constants(
-        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.000131, FOUND), practical=(5.05e-05, FOUND)),
+        Number("bonus_scale", theory=(1, "the paper's radii"), tuned=(0.00991, FOUND), practical=(5.05e-05, FOUND)),
         Number(
             "eta",
             theory=("1/(gamma*sqrt(m*K))", "as printed, with ρ = H/γ"),
-            tuned=("1.39*(1/(gamma*sqrt(m*K)))", FOUND),
+            tuned=("0.662*(1/(gamma*sqrt(m*K)))", FOUND),
             practical=("0.0374*(2 if eta_schedule == 'anytime' else 2/sqrt(K))", FOUND),
         ),
         Flag("truncate", theory=(False, "as printed"), practical=(True, "values are at most H−h+1")),

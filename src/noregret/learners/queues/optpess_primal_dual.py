@@ -11,8 +11,8 @@ Let n count visits before episode k, p̂ and ĵ be the empirical transitions and
 with V_{g,1} of the policy played, its mean over the start distribution. The price that is reported is Y.
 
 ``bonus_scale`` multiplies the bonus, ``eps`` is the factor of ε_k in front of its logarithms. The printed ε_k exceeds H at any
-K one can run: the queue grows, and the policy looks at the utility only. So ``practical`` has a smaller ``eps``, and its
-tightening stops at ``eps_cap``, since b + ε > b + γ cannot be met.
+K one can run: the queue grows, and the policy looks at the utility only. So ``practical`` has a smaller ``eps``. The
+tightening can stop at ``eps_cap``, since b + ε > b + γ cannot be met.
 
 Deviations: the cap on ε_k (∞ in ``theory``); exact ties are played uniformly; a pair never tried has Q = H−h+1. With
 ``tries`` above 1 a pair counts as untried until it was tried so often, for a plain ``dual_estimate`` too, which then has half
@@ -114,32 +114,32 @@ class OptPessPrimalDual(TabularLearner):
             "bonus_scale",
             theory=(1, "the bonus as remembered"),
             tuned=(4.37e-05, FOUND),
-            practical=("0.0029*(0.15/(1 + S*H))", FOUND),
+            practical=(4.37e-05, FOUND),
         ),
         Number(
             "eps",
             theory=("5*H**2*sqrt(S**3*A)", "as remembered"),
             tuned=("6.14e-05*5*H**2*sqrt(S**3*A)", FOUND),
-            practical=("0.894*(9.97e-05*5*H**2*sqrt(S**3*A))", FOUND),
+            practical=("6.14e-05*5*H**2*sqrt(S**3*A)", FOUND),
         ),
         Number(
             "eps_cap",
             infinite=True,
             theory=("inf", "as remembered: no cap"),
-            practical=("2.58*(gamma/2 if known else 0.05)", FOUND),
+            practical=("inf", FOUND),
         ),
         Number(
             "eta",
             above=0.0,
             theory=("gamma*H", "as remembered; times √k"),
             tuned=("0.168*(gamma*H)", FOUND),
-            practical=(0.765, FOUND),
+            practical=("0.168*(gamma*H)", FOUND),
         ),
         Count("tries", theory=(1, "as remembered"), practical=(1, FOUND)),
-        Word("dual_estimate", ESTIMATES, theory=("optimistic", "as remembered"), practical=("plain", FOUND)),
+        Word("dual_estimate", ESTIMATES, theory=("optimistic", "as remembered"), practical=("optimistic", FOUND)),
         Flag("damping", theory=(False, "as remembered"), practical=(False, FOUND)),
         Flag("anti_windup", theory=(False, "as remembered"), practical=(False, FOUND)),
-        sharing("all"),
+        sharing("all", practical=("nothing", FOUND)),
         PROBABILITY,
         like={"tuned": "theory", "soft": "tuned"},
         presets=("theory", "practical", "tuned", "soft"),

@@ -63,13 +63,13 @@ class CRPO(SimulatorLearner):
         Number(
             "alpha",
             theory=("H**-1.5/sqrt(S*A*K)", "the paper's order"),
-            tuned=("410*(H**-1.5/sqrt(S*A*K))", FOUND),
+            tuned=("744*(H**-1.5/sqrt(S*A*K))", FOUND),
             practical=("5.42*(5/sqrt(K))", FOUND),
         ),
         Number(
             "tol",
             theory=("H**1.5*sqrt(S*A/K)", "the paper's order"),
-            tuned=("0.0788*(H**1.5*sqrt(S*A/K))", FOUND),
+            tuned=("0.0868*(H**1.5*sqrt(S*A/K))", FOUND),
             practical=(0.00251, FOUND),
         ),
         DRAWS,

@@ -59,13 +59,13 @@ class NPGPD(SimulatorLearner):
         Number(
             "alpha",
             theory=("2*log(max(A, 2))", "as printed"),
-            tuned=("0.0407*(2*log(max(A, 2)))", FOUND),
+            tuned=("0.0185*(2*log(max(A, 2)))", FOUND),
             practical=("1.95*(5/sqrt(K))", FOUND),
         ),
         Number(
             "eta",
             theory=("1/(H*sqrt(K))", "from memory, with H for 1/(1−γ)"),
-            tuned=("72.7*(1/(H*sqrt(K)))", FOUND),
+            tuned=("22.5*(1/(H*sqrt(K)))", FOUND),
             practical=(21.9, FOUND),
         ),
         Number("xi", every=("2*H/gamma", "as printed, with H for 1/(1−γ); γ unknown is taken as 1")),

@@ -29,8 +29,9 @@ CAPTION = (
     "Rank: the mean over the problems that it ran on, among the learners that ran there; 1 is best. Learners that did not run "
     "on every problem are ranked apart, below the others. Ratio: the median over its problems of its mean score over the best "
     "one's. Stuck: the share of its runs that still lose more than 0.1 an episode over the last tenth, or more than a tenth of "
-    "what the uniform policy loses. Intervals: 95%, by a bootstrap within each cell, bias-corrected for ranks. Told: beyond "
-    "sizes, thresholds and episodes."
+    "what the uniform policy loses. Intervals: 95%, by a bootstrap: the runs of each cell are drawn anew 2,000 times, each "
+    "cell for itself, and the ends are moved by the bias that this has (for ranks). Problems are not drawn, so an interval "
+    "says nothing of other problems. Told: beyond sizes, thresholds and episodes."
 )
 
 

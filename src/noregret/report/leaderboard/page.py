@@ -88,7 +88,9 @@ def about(board: Leaderboard) -> list[str]:
     protocol, limited = board.protocol, ", ".join(_limited(board))
     steps = f"On {limited} every single step is limited, and unsafe steps take the place of hard violation."
     most = f"A cell whose runs would take over {protocol.most:g} s each is left out."
-    return [*([steps] if limited else []), *protocol.remarks, most]
+    memory = ", ".join(row.learner for row in board.rows if row.source == "memory")
+    recalled = f"Written from memory, as of the paper the abstract at most could be read: {memory}."
+    return [*([steps] if limited else []), *protocol.remarks, *([recalled] if memory else []), most]
 
 
 def markdown(board: Leaderboard, name: str = STEM, others: Sequence[tuple[str, str]] = ()) -> str:
