@@ -121,7 +121,8 @@ def update(state: PrimalDualState, states: Integers, actions: Integers, observed
         observed: (H,1+m) the reward and the utilities of each step.
     """
     watch(state.safety, state.policy, states, actions, observed)
-    follow(state.dual.balance, state.dual.k[0], state.Y, state.tables, states)
+    alpha = sharpness(state.dual, state.rule)
+    follow(state.dual.balance, state.dual.k[0], state.Y, alpha, state.tables, states)
     learn(state.gram, states, actions, observed)  # l. 5 of the next episode
     wake(state.dual.balance, state.gram)
     dual_step(state.dual, state.rule, state.tables.V, states[0], observed, state.safety.share[0])  # l. 16
