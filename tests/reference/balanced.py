@@ -50,7 +50,7 @@ class ReferenceBalanced(ReferencePractical):
     def threshold(self, i: int) -> float:
         assert self.last is not None
         target = float(self.b[i] + self.zeta * max(1 - self.Y[i], 0))
-        if self.begun is not None and self.Y[i] > 1:
+        if self.Y[i] > 1:
             target -= np.log(self.Y[i]) * max(self.last.V_g[i, 0, self.first] - self.dual_values[i, 0, self.first], 0)
         return target
 

@@ -7,8 +7,8 @@ other. So it should err to the cheaper side, the more the less is known:
 
     t_i = b_i + ζ max(1 − Y_i, 0) − log(max(Y_i, 1)) [V_{g_i} with the bonus − V_{g_i} without]₊.
 
-Up to a price of 1 that is the tightening, and it is so from the first episode, in every world. Above 1 it is the quantile
-Y_i/(1 + Y_i) of a logistic error whose scale is what the bonus adds.
+Up to a price of 1 that is the tightening. Above 1 it is b_i less the quantile Y_i/(1 + Y_i) of a logistic error whose scale is
+what the bonus adds. It is so from the first episode, in every world.
 
 **The step.** Prices move all together, by the lack t − V_g that is expected after the move and not by the one before it:
 
@@ -81,9 +81,10 @@ def even(b: Array) -> Balance:
 
 @jit
 def target(balance: Balance, b: Array, i: int, y: float, doubt: float) -> float:
-    """t_i of price ``y``, where ``b`` holds b_i + ζ and the bonus adds ``doubt`` to V_g; the latter counts once it has begun."""
-    tightened = b[i] - min(y, 1.0) * (b[i] - balance.b[i])
-    return float(tightened - np.log(max(y, 1.0)) * max(doubt, 0.0) if balance.begun[0] else tightened)
+    """t_i at price ``y``, where ``b`` holds b_i + ζ and the bonus adds ``doubt`` to V_g."""
+    if y > 1.0:
+        return float(balance.b[i] - np.log(y) * max(doubt, 0.0))
+    return float(b[i] - y * (b[i] - balance.b[i]))
 
 
 @jit
