@@ -2,8 +2,8 @@ r"""Prices that neither swing nor crawl, and a soft-max that is as sharp as pays
 
 Let C = Q_r + Σ_i Y_i Q_{g_i} be the composite and π its soft-max with inverse temperature α.
 
-**The target** of V_{g_i} is t_i. Where it is wrong by e, an episode loses e of violation on one side, and Y_i e of reward on the
-other. So it should err to the cheaper side, the more the less is known:
+**The target** of V_{g_i} is t_i. An estimate wrong by e costs an episode e of violation on one side, and Y_i e of reward
+on the other. So the target errs to the cheaper side, the more the less is known:
 
     t_i = b_i + ζ max(1 − Y_i, 0) − log(max(Y_i, 1)) [V_{g_i} with the bonus − V_{g_i} without]₊.
 
@@ -12,12 +12,13 @@ what the bonus adds. It is so from the first episode, in every world.
 
 **The step.** Prices move all together, by the lack t − V_g that is expected after the move and not by the one before it:
 
-    Y'_i = clip( Y_i + η_k gain_i u_i [ lack_i − Σ_j J_ij (Y'_j − Y_j) ], 0, ξ ),    J_ij = mean of α Σ_h Cov_{π_h(x_h)}( Q_{g_i}, Q_{g_j} ).
+    Y'_i = clip( Y_i + η_k gain_i u_i [ lack_i − Σ_j J_ij (Y'_j − Y_j) ], 0, ξ ).
 
-J is how V_g answers the prices, measured at the states visited: a soft-max that moves C by ΔY·Q_g moves V_g by JΔY. The
-solution Y' is found by rounds over the prices. Where J is small that is the printed step, where it is large a Newton step,
-so a long step does not overshoot. So the gain, which halves when the sign of the lack turns and grows by half while it stays,
-may grow to ``MOST_GAIN``: a price with far to go does not crawl. u_i is 1 + Y_i where the lack is below 0, else 1.
+J is how V_g answers the prices, a running mean of α Σ_h Cov_{π_h(x_h)}( Q_{g_i}, Q_{g_j} ) at the states visited: where the
+prices move C by ΔY·Q_g, the soft-max moves V_g by JΔY. The solution Y' is found by rounds over the prices. Where J is small
+that is the printed step, where it is large a Newton step, so a long step does not overshoot. So the gain, which halves when
+the sign of the lack turns and grows by half while it stays, may grow to ``MOST_GAIN``: a price with far to go does not crawl.
+u_i is 1 + Y_i where the lack is below 0, else 1.
 
 **The sharpness.** The soft-max loses S = Σ_h ( max_a C − ⟨π, C⟩ ) in an episode, at the states x_h visited. S falls as α grows.
 A sharp policy moves V_g from one episode to the next: by the steps of the prices, and by estimates that move with noise. That
@@ -27,8 +28,10 @@ moves by
 
     a ← a · exp( κ clip( log(S̄/F̄), −1, 1 ) ),
 
-where S̄ and F̄ are running means. With one constraint the step and the sharpness begin when some pair was seen to pay two
-different numbers; before, the step is the printed one. None of this is proven. ``docs/practical.md`` says what was measured.
+where S̄ and F̄ are running means.
+
+With one constraint the step and the sharpness begin when some pair was seen to pay two different numbers; before, the step is
+the printed one. None of this is proven. ``docs/practical.md`` says what was measured.
 """
 
 from __future__ import annotations
