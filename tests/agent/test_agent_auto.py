@@ -147,7 +147,7 @@ def test_what_is_refused_at_construction_is_one_line():
     cases = [
         (lambda: nr.Agent(box, limit=1), "horizon is None and the environment has no time limit; expected horizon="),
         (lambda: nr.Agent(cart, limit=1, horizon=501), "horizon is 501; expected at most 500, the environment's time limit"),
-        (lambda: agent(Toy(BOX, spaces.Box(0, np.inf, (1,)))), "actions is None and the action space"),
+        (lambda: agent(Toy(BOX, spaces.Box(0, np.inf, (1,)))), "actions is None and Box("),
         (lambda: agent(Toy(BOX, wide), actions=5), "makes 5^6 actions"),
         (lambda: agent(Toy(BOX, wide), actions=1), "actions is 1; expected a whole number, at least 2"),
         (lambda: agent(Toy(BOX, wide), actions=[[2.0] * 6]), "actions[0] is"),

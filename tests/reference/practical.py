@@ -40,7 +40,7 @@ class ReferencePractical(ReferenceAlgorithm1):
         self.schedule, self.share_of_steps = schedule, share
         self.room = np.minimum(self.b, H - self.b).clip(0.01) if anti_windup else np.full(self.m, np.inf)
         self.pessimism, self.noise_bonus = pessimism, noise_bonus
-        self.gain, self.lack = np.ones(self.m), np.zeros(self.m)
+        self.gain, self.lack, self.most_gain = np.ones(self.m), np.zeros(self.m), 1.0
         self.missed: list[list[tuple[float, float]]] = [[] for _ in range(self.m)]  # b − V_g and b − G of every episode
 
     def plan(self) -> Plan:
@@ -136,7 +136,7 @@ class ReferencePractical(ReferenceAlgorithm1):
         self.plan()
         x = np.array(states)
         eta = float(self.eta) / (np.sqrt(len(self.episodes) + 1) if self.schedule == "anytime" else 1.0)
-        steps = np.zeros(self.m)
+        steps, units = np.zeros(self.m), np.zeros(self.m)
         for i in range(self.m):
             lack = self.threshold(i) - self.dual_values[i, 0, x[0]]
             step, unit, least = max(min(lack, self.room[i]), -self.room[i]), min(self.room[i], 1.0), 1e-4
@@ -150,9 +150,9 @@ class ReferencePractical(ReferenceAlgorithm1):
                 unit, least = max(np.sqrt(np.average(observed**2, weights=weights)), 0.01), 0.05
             if self.damping and self.dual_estimate != "observed":
                 turned = lack * self.lack[i] < 0
-                self.gain[i] = max(self.gain[i] / 2, least) if turned else min(self.gain[i] * 1.5, 1.0)
-            self.lack[i], steps[i] = lack, step / unit
-        self.Y = self.moved(steps, self.gain * eta)
+                self.gain[i] = max(self.gain[i] / 2, least) if turned else min(self.gain[i] * 1.5, self.most_gain)
+            self.lack[i], steps[i], units[i] = lack, step, unit
+        self.Y = self.moved(steps, units, self.gain * eta)
         self.episodes.append(Episode(x, np.array(actions), np.array(rewards), np.array(utilities)))
         self.last = None
 
@@ -160,6 +160,6 @@ class ReferencePractical(ReferenceAlgorithm1):
         """What the utility i of an episode should be."""
         return float(self.b[i] + self.zeta)
 
-    def moved(self, steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The prices after steps of these lengths."""
-        return np.clip(self.Y + lengths * steps, 0.0, float(self.xi))
+    def moved(self, steps: np.ndarray, units: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """The prices after steps of these lengths, each in a unit of its own."""
+        return np.clip(self.Y + lengths * steps / units, 0.0, float(self.xi))

@@ -235,7 +235,7 @@ class Actions:
         if wanted is None or np.ndim(wanted) == 0:
             low, high = np.ravel(space.low).astype(np.float64), np.ravel(space.high).astype(np.float64)
             if not (np.isfinite(low).all() and np.isfinite(high).all()):
-                raise InputError(f"actions is {shown(wanted)} and the action space {space} has no ends; expected a list of actions")
+                raise InputError(f"actions is {shown(wanted)} and {space} has no ends; expected a list of actions")
             if wanted is not None:
                 points = integer("actions", wanted, 2)
             else:

@@ -11,7 +11,7 @@ from numba import types
 from noregret.kernels.compiler.flat import row
 from noregret.kernels.compiler.jit import jit, overload
 from noregret.kernels.gram.base import spread
-from noregret.kernels.steps.balance import Balance, factor, sharpen, swung, tightened
+from noregret.kernels.steps.balance import MOST_GAIN, ROUNDS, Balance, factor, sharpen, swung, target
 from noregret.kernels.types import COUNTS, Array, Bonuses, DualRule, Gram, Integers, SharpRule, SweepRule, ValueTables
 
 #: Episodes that miss a threshold by less than this on average make shorter steps of the dual.
@@ -69,22 +69,17 @@ def sharpness(dual: Dual, rule: SharpRule) -> float:
 
 
 @jit
-def damped(gain: float, before: float, lack: float, least: float) -> float:
-    """The gain of a dual step: halved when the sign of b − V_g turned, to no less than ``least``; else half more, up to 1.
+def damped(gain: float, before: float, lack: float, least: float, most: float) -> float:
+    """The gain of a dual step: halved when the sign of b − V_g turned, else half more; from ``least`` to ``most``.
 
     Args:
         gain: the one of the last step.
         before: b − V_g at the last step.
         lack: b − V_g now.
         least: what it is at least.
+        most: what it is at most.
     """
-    return max(0.5 * gain, least) if before * lack < 0.0 else min(1.5 * gain, 1.0)
-
-
-@jit
-def within(lack: float, room: float) -> float:
-    """A lack cut to [−room, room], and divided by the room if that is below 1. So the dual does not wind up."""
-    return max(min(lack, room), -room) / min(room, 1.0)
+    return max(0.5 * gain, least) if before * lack < 0.0 else min(1.5 * gain, most)
 
 
 @jit
@@ -117,7 +112,7 @@ def dual_step(dual: Dual, rule: DualRule, V: Array, start: int | Array, observed
     stays, the gain grows by half, up to 1. Where G alone is looked at, the gain stays 1: the sign of b − G is mostly noise. The
     gain of ``corrected`` is at least ``LEAST_GAIN``: an estimate that swings unevenly must not stop the integral.
 
-    Where the dual has a ``balance``, a price Y_i comes down with steps 1 + Y_i times as long, and α's factor moves too
+    Where the dual has a ``balance``, b_i moves with the price, the prices move all together and α's factor moves too
     (:mod:`noregret.kernels.steps.balance`).
 
     Args:
@@ -156,34 +151,58 @@ def move_prices(
     """
     Y, gain, lack = dual.Y, dual.gain, dual.lack
     eta, xi = share * rule.eta[0] / pace(dual.k[0], rule.eta_anytime), rule.xi[0]
-    first, swing = V.shape[1] - len(Y), 0.0
+    first, swing, most = V.shape[1] - len(Y), 0.0, 1.0
+    if balance is not None and balance.begun[0]:
+        most = MOST_GAIN
     for i in range(len(Y)):
-        before = lack[i]
+        before, value = lack[i], value_from(V, first + i, start)
         threshold = rule.b[i]
         if balance is not None:
-            threshold = tightened(balance, rule.b, i, Y[i])
-        lack[i] = threshold - value_from(V, first + i, start)
-        step = lack[i]
+            threshold = target(balance, rule.b, i, Y[i], value_from(V, 1 + i, start) - value)
+        lack[i] = threshold - value
+        step, unit = lack[i], 1.0
         if len(rule.room) > 0:
-            step = within(lack[i], rule.room[i])
+            step, unit = max(min(step, rule.room[i]), -rule.room[i]), min(rule.room[i], 1.0)
         if memory is not None:
             missed, rate = threshold - total(observed, i), 4.0 / (dual.k[0] + 4.0)
             memory[0, i] += rate * (lack[i] - missed - memory[0, i])  # G − V_g
             memory[1, i] += rate * (missed * missed - memory[1, i])
             lack[i] -= memory[0, i]
-            step = (lack[i] if rule.corrected else missed) / max(np.sqrt(memory[1, i]), LEAST_MISS)
+            step, unit = lack[i] if rule.corrected else missed, max(np.sqrt(memory[1, i]), LEAST_MISS)
         if rule.damping and (rule.corrected or memory is None):
-            gain[i] = damped(gain[i], before, lack[i], LEAST_GAIN if rule.corrected else NO_GAIN)
+            gain[i] = damped(gain[i], before, lack[i], LEAST_GAIN if rule.corrected else NO_GAIN, most)
         length = gain[i] * eta
         if balance is not None and balance.begun[0]:
             if dual.k[0] > 0:
                 swing += swung(Y[i], before, lack[i])
             if lack[i] < 0.0:
                 length *= 1.0 + Y[i]
-        Y[i] = dual_move(Y[i], step, length, xi)
+            balance.move[0, i], balance.move[1, i], balance.move[2, i] = Y[i], step, length / unit
+        else:
+            Y[i] = dual_move(Y[i], step / unit, length, xi)
     if balance is not None and balance.begun[0]:
+        settle(balance, Y, xi)
         sharpen(balance, swing, dual.k[0])
     dual.k[0] += 1
+
+
+@jit
+def settle(balance: Balance, Y: Array, xi: float) -> None:
+    """Move all prices together: each by its lack as it will be after the move of all, which J foretells.
+
+    Args:
+        balance: has J, and the prices before, lacks and lengths of the step.
+        Y: (m,) the prices, which are changed in place.
+        xi: the most that they may be.
+    """
+    slope, move = balance.slope, balance.move
+    for _ in range(ROUNDS if len(Y) > 1 else 1):
+        for i in range(len(Y)):
+            left = move[1, i]
+            for j in range(len(Y)):
+                if j != i:
+                    left -= slope[i, j] * (Y[j] - move[0, j])
+            Y[i] = dual_move(move[0, i], left, move[2, i] / (1.0 + move[2, i] * slope[i, i]), xi)
 
 
 @jit

@@ -11,8 +11,9 @@ By ``dual_estimate``, V_i is
 - "corrected": the plain estimate plus the running mean of observed − estimated.
 
 ``damping`` halves the gain of a dual whose lack changes sign, and ``anti_windup`` counts a lack as far as the room between 0, b
-and H. ``price_step`` "balanced" lets prices come down faster than they go up, and makes the soft-max less sharp where V_g
-swings: with several constraints, and with one where payments vary (:mod:`noregret.kernels.steps.balance`).
+and H. ``price_step`` "balanced" has a target in place of b + ζ, which falls with the price. With several constraints, and with
+one where payments vary, it moves all prices together, by the lack that is expected after the move, and makes the soft-max less
+sharp where V_g swings (:mod:`noregret.kernels.steps.balance`).
 The kernel is :func:`noregret.kernels.steps.primal_dual.dual_step`.
 """
 

@@ -25,8 +25,8 @@ options on:
   for utilities; ``noise_bonus`` adds what the noise of a step's payments needs;
 - ``dual_estimate`` "plain": the dual sees V_g without the bonus, and ``dual_prior`` of the cap where nothing was tried;
 - ``damping``: a dual that swings is slowed down; ``anti_windup``, where steps share their counts: a lack counts up to what
-  can be made up for; ``price_step`` "balanced": prices come down faster than they go up, and the soft-max is
-  less sharp where V_g swings;
+  can be made up for; ``price_step`` "balanced": prices move together by the lack that is expected after the move, and the
+  soft-max is less sharp where V_g swings;
 - ``schedule`` "anytime": α grows and η shrinks with √k, and K is not needed;
 - ``share`` "auto": steps learn together what the problem declares;
 - ``cap`` "H-h+1": with it a step of the proof holds that fails for H; ``lower_clip``: Q is at least 0, which the proofs use.
@@ -121,7 +121,8 @@ def update(state: PrimalDualState, states: Integers, actions: Integers, observed
         observed: (H,1+m) the reward and the utilities of each step.
     """
     watch(state.safety, state.policy, states, actions, observed)
-    follow(state.dual.balance, state.dual.k[0], state.Y, state.tables, states)
+    alpha = sharpness(state.dual, state.rule)
+    follow(state.dual.balance, state.dual.k[0], state.Y, alpha, state.tables, states)
     learn(state.gram, states, actions, observed)  # l. 5 of the next episode
     wake(state.dual.balance, state.gram)
     dual_step(state.dual, state.rule, state.tables.V, states[0], observed, state.safety.share[0])  # l. 16

@@ -157,7 +157,7 @@ TABLE = Constants(
         every=("printed", PRINTED),
         practical=(
             "'balanced' if alpha < inf and zeta <= 1.001*max(0.1*H, 0.4)/sqrt(K) else 'printed'",
-            "a price too high costs more than one too low; a soft-max too sharp swings with the prices and with noise. "
+            "prices that know how V_g answers neither swing nor crawl; a soft-max too sharp swings with noise. "
             "A larger ζ than the preset's is meant, as by Theorem 2, and the balance would take it off",
         ),
         shared=("printed", "the balance is measured on tables"),
