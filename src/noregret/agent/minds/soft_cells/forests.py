@@ -61,13 +61,13 @@ class ForestModel:
         """
         horizon, random = how
         most = int(min(USED, max(_WORK / (seen.masks.shape[1] * TREES * min(horizon, _STEPS)), _FEWEST)))
-        used = _choose(len(seen.actions), most, random)
+        used = choose(len(seen.actions), most, random)
         A, after, ended = seen.masks.shape[1], seen.after[used], seen.ended[used]
         signals = np.clip(units.of(seen.signals[used]), 0.0, 1.0)
         starts = np.unique(np.linspace(0, len(seen.first) - 1, min(len(seen.first), STARTS)).astype(np.int64))
         n, N = len(used), len(used) + len(starts)
         followed = np.where(ended, N, np.arange(n))
-        forest = Grown(seen.before[used], _targets(signals, ended, worth(used), after), signals, followed)
+        forest = Grown(seen.before[used], targets(signals, ended, (worth(used), _WORTH), (after, _PLACE)), signals, followed)
         for a in range(A):
             mine = np.flatnonzero(seen.actions[used] == a)
             forest.add(mine if len(mine) else np.arange(n), random)
@@ -201,7 +201,7 @@ class Grown:
         return {name: np.concatenate(parts) for name, parts in self._parts.items()}
 
 
-def _choose(n: int, most: int, random: np.random.Generator) -> Integers:
+def choose(n: int, most: int, random: np.random.Generator) -> Integers:
     """The transitions that are used: all, or half of them the newest and half drawn from the rest."""
     if n <= most:
         return np.arange(n)
@@ -226,10 +226,9 @@ def still_brought(seen: Transitions, units: Units, horizon: int) -> Array:
     return np.asarray(ahead - left @ np.linalg.lstsq(left, ahead, rcond=None)[0], dtype=np.float64)
 
 
-def _targets(signals: Array, ended: Flags, worth: Array, after: Array) -> Array:
-    """(n,E) what splits are chosen by."""
-    place = _PLACE / math.sqrt(after.shape[1])
-    columns = [(signals, 1.0), (ended[:, None].astype(np.float64), 1.0), (worth, _WORTH), (after, place)]
+def targets(signals: Array, ended: Flags, worth: tuple[Array, float], place: tuple[Array, float]) -> Array:
+    """(n,E) what splits are chosen by: signals, ends, and what followed and where it led, each with what it counts for."""
+    columns = [(signals, 1.0), (ended[:, None].astype(np.float64), 1.0), worth, (place[0], place[1] / math.sqrt(place[0].shape[1]))]
     return np.concatenate([weight * _unit(part) for part, weight in columns], axis=1)
 
 

@@ -11,6 +11,7 @@ from noregret.agent.minds.soft_cells.counts import CountModel
 from noregret.agent.minds.soft_cells.forests import ForestModel, still_brought
 from noregret.agent.minds.soft_cells.history import Record, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values, backward, soft_max
+from noregret.agent.minds.soft_cells.rules import Rule
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
 from noregret.agent.minds.soft_cells.vectors import VectorModel
 
@@ -56,7 +57,7 @@ class Planned(NamedTuple):
     model: Model
     wish: Wish
     values: PlanValues
-    constant: int = -1  # an action that is played throughout, where it can be taken; -1 for none
+    rule: Rule | None = None  # a rule that plays in place of the plan, where its action can be taken
 
     def chances(self, step: int, observation: Observation, mask: Flags | None = None) -> Array:
         """The probabilities (A,) of actions. Where nothing is known, all actions that the mask allows have the same.
@@ -67,8 +68,8 @@ class Planned(NamedTuple):
             mask: (A,) which actions can be taken; None for all.
         """
         could = np.ones(self.model.parts["visits"].shape[1], dtype=np.bool_) if mask is None else mask
-        if self.constant >= 0 and could[self.constant]:
-            return np.asarray(np.eye(len(could))[self.constant], dtype=np.float64)
+        if self.rule is not None and could[action := self.rule.at(observation)]:
+            return np.asarray(np.eye(len(could))[action], dtype=np.float64)
         Q = self.model.values(observation, step, self.wish, self.values)
         if Q is None:
             return np.asarray(could / could.sum(), dtype=np.float64)
@@ -92,8 +93,8 @@ class Planned(NamedTuple):
             Q = np.zeros((J, N * A), np.float32)
             action_values(rows, self.wish, self.values.V[h + 1], H - h, Q, (0, N))
             soft_max(Q, every, self.wish, out[h])
-        if self.constant >= 0:
-            out[...] = np.eye(A)[self.constant]
+        if self.rule is not None:
+            out[:, list(model.place.values())] = np.eye(A)[self.rule(np.array(list(model.place), dtype=np.float64)[:, None])]
         return model.place, out
 
 

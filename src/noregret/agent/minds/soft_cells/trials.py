@@ -1,25 +1,47 @@
-"""Constant actions, tried early: the simplest policies there are, which no plan may be clearly worse than.
+"""Simple rules on trial: constant actions and rules of a few lines, which no plan may be clearly worse than.
 
-At first every fourth episode plays a single action throughout: each action once, then the best few some times more.
-What they bring is kept. A plan that plays clearly worse than the best of them gives way to it until there is a new model. As
-long as the best of them looks better than the plan in use, every eighth episode tries it once more.
+At most every fourth episode is a trial, and few in all: 2.4 √k of k. Constant actions come first, where there are few of them
+all, else the cheapest, the middle one and both ends. Then new rules, the best of many that were rehearsed (:mod:`.rehearsal`),
+and the most hopeful of those tried before take turns. Only a rule that may be better than what plays is tried.
+
+A rule that is clearly better than the last plans *leads*: it plays, and plans play every few episodes until their last
+episodes are as good.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from noregret.agent.minds.soft_cells.contest import PlanContest, count
+from noregret.agent.minds.soft_cells.rehearsal import PARENTS, Found
+from noregret.agent.minds.soft_cells.rules import Rule, constant, packed, unpacked
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers
 
-#: Actions that are tried, at most; how many of them are tried again, and how often.
-_MOST, _BEST, _AGAIN = 30, 2, 2
-#: Every so many episodes one is a trial, until all are done; and later, while the best constant action looks better.
-_EVERY, _LATER = 4, 8
+#: Constant actions that are all tried, at most; of more actions only some are. Rules on trial, at most.
+_ALL, MOST_RULES = 8, 60
+#: At most every so many episodes one is a trial; of k episodes at most so many √k.
+_EVERY, _SHARE = 4, 2.4
+#: A trial must be better by hope: so many standard errors are added to what it brought.
+_HOPE = 1.0
+#: Episodes of a rule and of the last plans at least before the rule leads, and the standard errors by which it is better.
+_FEWEST, _PLANS, _ERRORS = 4, 8, 1.0
+#: Episodes of plans that are remembered. Where a rule leads, plans play every k over the second episodes, or more seldom: twice
+#: as seldom where they were worse by the third in ranges of returns.
+LATELY, _PACE, _BEHIND = 16, 50, 0.1
+#: Rules that kept their promise, as is thought before any did. A rule that does not lead is tried so often at most.
+_TRUSTED, _SOME = 3, 8
+#: Episodes that a rehearsal is worth at most.
+_WORTH = 40.0
+
+#: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
+Search = Callable[[Sequence[Rule], Sequence[Rule], Callable[[Array], Array]], Found]
 
 
-class ConstantTrials:
-    """What constant actions brought.
+class RuleTrials:
+    """What rules brought, and which of them plays the next episode.
 
     Args:
         n_actions: A.
@@ -27,47 +49,191 @@ class ConstantTrials:
     """
 
     def __init__(self, n_actions: int, n_signals: int) -> None:
-        self.tried = np.unique(np.linspace(0, n_actions - 1, min(n_actions, _MOST)).astype(np.int64))
-        self.totals = [np.zeros((0, n_signals)) for _ in self.tried]
+        self.n_actions, self.J = n_actions, n_signals
+        some = sorted({0, (n_actions - 1) // 2, n_actions // 2, n_actions - 1})
+        self.rules = [constant(a) for a in (range(n_actions) if n_actions <= _ALL else some)]
+        self.totals = [np.zeros((0, n_signals)) for _ in self.rules]
+        self.promised = np.full((len(self.rules), n_signals), np.nan)  # estimated totals, of rules that were rehearsed
+        self.lately = np.zeros((0, n_signals))  # of the last plans
+        self.playing = self.leader = -1  # the rule that plays the next episode, and the one that leads; -1 for the plan
+        self.made = 0  # turns of new rules and of rules that may be better
+        self.pool: list[Rule] = []  # what the next search begins with
 
-    def due(self, episodes: int, contest: PlanContest, tally: Array) -> int:
-        """The action whose turn it is after so many episodes, or -1.
+    @property
+    def rule(self) -> Rule | None:
+        """The rule that plays the next episode; None where the plan does."""
+        return self.rules[self.playing] if self.playing >= 0 else None
+
+    def choose(self, episodes: int, contest: PlanContest, cheapest: Callable[[], int], search: Search) -> None:
+        """Choose what plays the next episode.
 
         Args:
             episodes: all that were learned from.
             contest: what totals are compared by.
-            tally: (k,1+m) totals of the plan in use.
+            cheapest: tells the action whose steps cost least.
+            search: finds new rules.
         """
-        n, again = len(self.tried), min(_BEST, len(self.tried)) * _AGAIN
-        turn = (episodes - 1) // _EVERY - 1
-        if turn >= n + again and episodes % _LATER == 1 and len(tally):
-            best = self.best(contest)
-            return -1 if best is None or contest.score(best[1]) <= contest.score(tally) else best[0]
-        if episodes % _EVERY != 1 or not 0 <= turn < n + again or n < 2:
+        self.playing = self.leader
+        if self.leader >= 0 and episodes % self._pause(episodes, contest) == 0:
+            self.playing = -1
+        if episodes < _EVERY or episodes % _EVERY != 1 or self.n_actions < 2:
+            return
+        if not self.made and self.n_actions > _ALL:
+            likely = cheapest()
+            self.rules = [rule for rule in self.rules if rule.actions[0] != likely] + [constant(likely)]
+            self.totals = [np.zeros((0, self.J)) for _ in self.rules]
+            self.promised = np.full((len(self.rules), self.J), np.nan)
+        if (tried := self._next(episodes, contest, search)) >= 0:
+            self.playing = tried
+
+    def _pause(self, episodes: int, contest: PlanContest) -> int:
+        """Every so many episodes a plan plays although a rule leads: the more seldom, the later it is and the worse plans were."""
+        behind = contest.score(self.totals[self.leader]) - contest.score(self.lately)
+        return max(int(episodes / _PACE * (1.0 + max(behind, 0.0) / _BEHIND)), 2)
+
+    def _next(self, episodes: int, contest: PlanContest, search: Search) -> int:
+        """The rule to be tried; -1 for none."""
+        room = self.made < _SHARE * math.sqrt(episodes)
+        fresh = [i for i, totals in enumerate(self.totals) if not len(totals) and np.isnan(self.promised[i]).all()]
+        if fresh and self.made < 2 * len(self.rules):
+            self.made += 1
+            return fresh[0 if self.n_actions <= _ALL else -1]
+        if contest.apart <= 0.0:
             return -1
-        if turn < n or contest.apart <= 0.0:
-            return int(self.tried[turn % n])
-        order = sorted(range(n), key=lambda i: -contest.score(self.totals[i][:1]) if len(self.totals[i]) else np.inf)
-        return int(self.tried[order[(turn - n) % min(_BEST, n)]])
+        now = self.lately if self.leader < 0 else self.totals[self.leader]
+        least = contest.score(now) if len(now) else -np.inf
+        scores, hopes = self._scores(contest, 0.0), self._scores(contest, _HOPE)
+        others = [i for i, totals in enumerate(self.totals) if i != self.leader and 0 < len(totals) < _SOME]
+        best = max(others, key=lambda i: scores[i], default=-1)
+        if best >= 0 and scores[best] > least:
+            return best
+        if not room:
+            return -1
+        self.made += 1
+        if self.made % 2:
+            order = [i for i in np.argsort(-scores, kind="stable")[:PARENTS].tolist() if len(self.totals[i])]
+            found = search([self.rules[i] for i in order], self.pool, contest.scores)
+            self.pool = found.pool
+            self.promised[order] = found.known
+            if found.rules and contest.scores(found.totals[:1] + self._off())[0] > least:
+                return self._add(found.rules[0], found.totals[0])
+        best = max(others, key=lambda i: hopes[i], default=-1)
+        return best if best >= 0 and hopes[best] > least else -1
 
-    def add(self, action: int, totals: Array) -> None:
-        """Count an episode that was played with one action throughout."""
-        i = int(np.searchsorted(self.tried, action))
-        self.totals[i] = count(self.totals[i], totals)
+    def _scores(self, contest: PlanContest, errors: float) -> Array:
+        """(R,) how good each rule is, or may be: so many standard errors better; -inf for one that was never tried."""
+        deviation, trust = self._trust()
+        out = np.full(len(self.rules), -np.inf)
+        for i, totals in enumerate(self.totals):
+            if len(totals):
+                better = errors * deviation / np.sqrt(len(totals) + trust)
+                out[i] = contest.scores((self._mean(i, trust) + better)[None])[0]
+        return out
 
-    def best(self, contest: PlanContest) -> tuple[int, Array] | None:
-        """The action with the best totals among those tried more than once, and these totals."""
-        known = [] if contest.apart <= 0.0 else [i for i, totals in enumerate(self.totals) if len(totals) > 1]
-        if not known:
-            return None
-        i = max(known, key=lambda i: contest.score(self.totals[i]))
-        return int(self.tried[i]), self.totals[i]
+    def _trust(self) -> tuple[Array, Array]:
+        """(J,) the deviation of totals from episode to episode, and how many episodes a rehearsal is worth.
+
+        Where what came differs from what was promised by no more than luck explains, a promise is worth the most.
+        """
+        known = [totals for totals in [*self.totals, self.lately] if len(totals) > 1]
+        off = np.concatenate([totals - totals.mean(axis=0) for totals in known] or [np.zeros((1, self.J))])
+        variance = (off**2).sum(axis=0) / max(len(off) - len(known), 1)
+        luck = [variance / len(t) for t, p in zip(self.totals, self.promised, strict=True) if len(t) and np.isfinite(p).all()]
+        missed = self._missed()
+        if len(missed) < _TRUSTED:
+            return np.sqrt(variance), np.zeros(self.J)
+        wrong = np.maximum((missed**2 - np.array(luck)).mean(axis=0), 0.0)
+        return np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH)
+
+    def _mean(self, i: int, trust: Array) -> Array:
+        """(J,) the totals expected of a rule that was tried: what it brought, and what was promised, as far as that counts."""
+        totals, promised = self.totals[i], self.promised[i]
+        if not np.isfinite(promised).all():
+            return np.asarray(totals.mean(axis=0), dtype=np.float64)
+        return np.asarray((totals.sum(axis=0) + trust * promised) / (len(totals) + trust), dtype=np.float64)
+
+    def _missed(self) -> Array:
+        """(rules,J) how much more the rules brought than was promised."""
+        both = [t.mean(axis=0) - p for t, p in zip(self.totals, self.promised, strict=True) if len(t) and np.isfinite(p).all()]
+        return np.array(both).reshape(-1, self.J)
+
+    def _off(self) -> Array:
+        """(J,) how much less rules brought than was promised, by the last ones and by some that kept their promise; at most 0."""
+        last = self._missed()[-LATELY:]
+        return np.asarray(np.minimum(last.sum(axis=0) / (len(last) + _TRUSTED), 0.0), dtype=np.float64)
+
+    def _add(self, rule: Rule, promised: Array) -> int:
+        """A new rule; when there is no more room, in the place of the one that brought least."""
+        if len(self.rules) < MOST_RULES:
+            self.rules.append(rule)
+            self.totals.append(np.zeros((0, self.J)))
+            self.promised = np.concatenate([self.promised, promised[None]])
+            return len(self.rules) - 1
+        kept = [i == self.leader or not len(rule.where) for i, rule in enumerate(self.rules)]
+        returns = [np.inf if keep or not len(t) else t[:, 0].mean() for keep, t in zip(kept, self.totals, strict=True)]
+        i = int(np.argmin(returns))
+        self.rules[i], self.totals[i], self.promised[i] = rule, np.zeros((0, self.J)), promised
+        return i
+
+    def add(self, totals: Array) -> None:
+        """Count an episode that was played by the rule whose turn it was."""
+        self.totals[self.playing] = count(self.totals[self.playing], totals)
+
+    def planned(self, totals: Array) -> None:
+        """Count an episode that a plan played."""
+        self.lately = count(self.lately, totals)[-LATELY:]
+
+    def judge(self, contest: PlanContest, champion: Array | None) -> None:
+        """Let a rule lead, or plans again.
+
+        Args:
+            contest: what totals are compared by.
+            champion: totals of the best plan so far.
+        """
+        scores = self._scores(contest, 0.0)
+        known = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST]
+        if contest.apart <= 0.0 or not known or len(self.lately) < _PLANS:
+            return
+        best = max(known, key=lambda i: scores[i])
+        if self.leader >= 0:
+            self.leader = best if contest.score(self.lately[-_PLANS:]) < scores[best] else -1
+            return
+        totals = self.totals[best] - self.totals[best].mean(axis=0) + self._mean(best, self._trust()[1])
+        plans = [self.lately] if champion is None else [self.lately, champion]
+        if all(contest.lost(tally, totals, 0.0, _ERRORS) for tally in plans):
+            self.leader = best
+
+    def describe(self) -> list[str]:
+        """What was tried, and what leads, one line each."""
+        lines = []
+        if self.made:
+            lines.append(f"simple rules: {sum(len(totals) > 0 for totals in self.totals)} tried in {self.made} episodes")
+        if self.leader >= 0:
+            totals = self.totals[self.leader]
+            lines.append(
+                f"a simple rule leads, as plans were worse: {self.rules[self.leader]}; reward {totals[:, 0].mean():.4g} over "
+                f"{len(totals)} episodes, plans {self.lately[:, 0].mean():.4g}"
+            )
+        return lines
 
     def arrays(self) -> Arrays:
-        """All totals, one after the other, and whose they are."""
-        who: Integers = np.repeat(self.tried, [len(totals) for totals in self.totals])
-        return {"who": who, "totals": np.concatenate(self.totals)}
+        """All rules and totals, one after the other, and whose they are."""
+        who: Integers = np.repeat(np.arange(len(self.rules)), [len(totals) for totals in self.totals])
+        now = np.array([self.playing + 1, self.leader + 1, self.made], dtype=np.int64)
+        pool = {f"pool.{name}": part for name, part in packed(self.pool).items()}
+        return packed(self.rules) | pool | {
+            "who": who,
+            "totals": np.concatenate(self.totals),
+            "promised": self.promised.copy(),
+            "lately": self.lately.copy(),
+            "now": now,
+        }
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave."""
-        self.totals = [arrays["totals"][arrays["who"] == action].copy() for action in self.tried]
+        self.rules = unpacked(arrays)
+        self.pool = unpacked({name.removeprefix("pool."): part for name, part in arrays.items() if name.startswith("pool.")})
+        self.totals = [arrays["totals"][arrays["who"] == i].copy() for i in range(len(self.rules))]
+        self.promised, self.lately = arrays["promised"].copy(), arrays["lately"].copy()
+        playing, leader, self.made = arrays["now"].tolist()
+        self.playing, self.leader = playing - 1, leader - 1
