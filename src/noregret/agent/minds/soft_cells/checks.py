@@ -14,6 +14,7 @@ from noregret._system.arrays import LARGEST, most_bytes
 from noregret.agent.minds.checking import MANY, Checked
 from noregret.agent.minds.soft_cells.contest import KEPT
 from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS
+from noregret.agent.minds.soft_cells.doubts import BINS, PAIRS
 from noregret.agent.minds.soft_cells.dynamics import FOURIER, MOST_DIMENSIONS, POINTS
 from noregret.agent.minds.soft_cells.history import LENGTHS, RECENT
 from noregret.agent.minds.soft_cells.kernels.interpolation import EDGE
@@ -49,6 +50,7 @@ def checked(arrays: Arrays, spec: WorldSpec, budget: int) -> Arrays:
     c.must(len(out["tally"]) <= KEPT, "tally", f"totals of at most {KEPT} episodes")
     episodes, built, settled, _, _, following, chosen = out["counters"].tolist()
     _trials(c, out, spec)
+    _doubts(c, out)
     who = c.take("kinds/who", "judged", "whole", 0, len(KINDS) - 1)
     c.must((np.diff(who) >= 0).all() and (np.bincount(who, minlength=1) <= KEPT).all(), "kinds/who", "kinds in their order")
     out |= {"kinds/who": who, "kinds/totals": c.take("kinds/totals", "judged J")}
@@ -120,9 +122,20 @@ def _trials(c: Checked, out: Arrays, spec: WorldSpec) -> None:
     out["trials/lately"] = lately = c.take("trials/lately", "lately J")
     c.must(len(lately) <= LATELY, "trials/lately", f"totals of at most {LATELY} episodes")
     c.must(_rules(c, out, "trials/pool.", spec) <= PARENTS, "trials/pool.lines", f"at most {PARENTS} rules")
-    out["trials/now"] = now = c.take("trials/now", "3", "whole", 0, MANY)
-    c.must((now[:2] <= n).all(), "trials/now", "rules, or 0 for none")
-    c.must(not now[1] or (who == now[1] - 1).any(), "trials/now", "a leading rule that has played")
+    out |= {"trials/now": c.take("trials/now", "4", "whole", 0, MANY), "trials/saved": c.take("trials/saved", "m")}
+    playing, leader, partner, _ = out["trials/now"].tolist()
+    c.must(max(playing, leader, partner) <= n, "trials/now", "rules, or 0 for none")
+    played = [rule == 0 or bool((who == rule - 1).any()) for rule in (leader, partner)]
+    c.must(all(played) and (leader > 0 or partner == 0), "trials/now", "a leading rule that has played, and its partner")
+
+
+def _doubts(c: Checked, out: Arrays) -> None:
+    out["doubts/bins"] = bins = c.take("doubts/bins", f"{BINS} 3", low=-SQUARE, high=SQUARE)
+    c.must((bins[:, [0, 2]] >= 0.0).all() and (bins[:, 0] <= MANY).all(), "doubts/bins", "counts and sums of squares")
+    out["doubts/rewards"] = rewards = c.take("doubts/rewards", "2", low=-SQUARE, high=SQUARE)
+    c.must(rewards[1] >= 0.0, "doubts/rewards", "a sum of squares")
+    out["doubts/pairs"] = pairs = c.take("doubts/pairs", "pairs 2")
+    c.must(len(pairs) <= PAIRS, "doubts/pairs", f"rewards of at most {PAIRS} episodes")
 
 
 def _record(c: Checked, out: Arrays) -> None:

@@ -43,10 +43,10 @@ class PlanContest(NamedTuple):
         """One number: the mean return, less what is missed."""
         return float(self.scores(tally.mean(axis=0)[None])[0])
 
-    def scores(self, means: Array) -> Array:
-        """(R,) the same for mean totals (R,1+m)."""
+    def scores(self, means: Array, penalty: float = _PENALTY) -> Array:
+        """(R,) the same for mean totals (R,1+m), with so many ranges of returns for a bound that is missed by its scale."""
         missed = np.maximum((self.aim.bounds - means[:, 1:]) / self.aim.scale - 0.02, 0.0).sum(axis=1)
-        return np.asarray(means[:, 0] / max(self.apart, 1e-12) - _PENALTY * missed, dtype=np.float64)
+        return np.asarray(means[:, 0] / max(self.apart, 1e-12) - penalty * missed, dtype=np.float64)
 
     def lost(self, now: Array, best: Array, share: float = _SHARE, errors: float = _ERRORS) -> bool:
         """Whether a plan with the tally ``now`` is clearly worse than the champion with the tally ``best``.

@@ -228,7 +228,12 @@ def still_brought(seen: Transitions, units: Units, horizon: int) -> Array:
 
 def targets(signals: Array, ended: Flags, worth: tuple[Array, float], place: tuple[Array, float]) -> Array:
     """(n,E) what splits are chosen by: signals, ends, and what followed and where it led, each with what it counts for."""
-    columns = [(signals, 1.0), (ended[:, None].astype(np.float64), 1.0), worth, (place[0], place[1] / math.sqrt(place[0].shape[1]))]
+    columns = [
+        (signals, 1.0),
+        (ended[:, None].astype(np.float64), 1.0),
+        worth,
+        (place[0], place[1] / math.sqrt(place[0].shape[1])),
+    ]
     return np.concatenate([weight * _unit(part) for part, weight in columns], axis=1)
 
 

@@ -15,6 +15,7 @@ from noregret.agent.minds.protocol import PlayedEpisode, Policy
 from noregret.agent.minds.soft_cells.checks import checked, checked_plan
 from noregret.agent.minds.soft_cells.contest import PlanContest, count
 from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS, CountModel, Counts, table_of
+from noregret.agent.minds.soft_cells.doubts import Doubts
 from noregret.agent.minds.soft_cells.dual import PASSES, Aim, PriceSearch
 from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS
 from noregret.agent.minds.soft_cells.forests import STARTS, TREES, USED, ForestModel
@@ -26,7 +27,7 @@ from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Pla
 from noregret.agent.minds.soft_cells.rehearsal import searched
 from noregret.agent.minds.soft_cells.rules import packed, unpacked
 from noregret.agent.minds.soft_cells.trials import RuleTrials
-from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
+from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Observation
 from noregret.agent.minds.soft_cells.vectors import Draw, VectorModel, most_prototypes
 from noregret.errors import InputError, shown, unknown_name
 from noregret.problems.worlds import WorldSpec
@@ -47,6 +48,8 @@ _GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
 _WORK, _PASSES = 20_000_000, 20
 #: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
 _LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
+#: What names of arrays begin with.
+_GROUPS = ("record", "memory", "dual", "trials", "kinds", "doubts", "plan", "best")
 
 
 @dataclass
@@ -104,6 +107,7 @@ class SoftCells:
         self.champion: Champion | None = None
         self.trials = RuleTrials(spec.n_actions, 1 + spec.n_constraints)
         self.kinds = ModelKinds(1 + spec.n_constraints)
+        self.doubts = Doubts()
         self.chosen = 0  # the number of episodes after which it was chosen what plays next
 
     # -- playing
@@ -195,17 +199,17 @@ class SoftCells:
             return
         totals = signals.sum(axis=0)
         contest = self._contest(self.planner)
-        if rule is not None:
-            if rule.plays(played):  # else a mask forbade it, or another plan played
-                self.trials.add(totals)
-                self.trials.judge(contest, None if self.champion is None else self.champion.tally)
+        if rule is not None and not rule.plays(played):  # a mask forbade it, or another plan played
             return
-        self.costs.observe(totals[1:], self._aim(self.planner))
-        self.tally = count(self.tally, totals)
-        self.kinds.add(FOREST if isinstance(self.planner.model, ForestModel) else CELLS, totals)
-        self.trials.planned(totals)
-        self._compare(contest)
-        self.trials.judge(contest, None if self.champion is None else self.champion.tally)
+        self.doubts.look(played, self.planner, rule is None)
+        self.trials.add(totals, contest, rule is not None)
+        if rule is None:
+            self.costs.observe(totals[1:], contest.aim)
+            self.tally = count(self.tally, totals)
+            self.kinds.add(FOREST if isinstance(self.planner.model, ForestModel) else CELLS, totals)
+            self._compare(contest)
+        plans = [*self.kinds.totals, *([] if self.champion is None else [self.champion.tally])]
+        self.trials.judge(contest, plans, self.doubts.off(self.record.apart))
 
     def _contest(self, planner: Planner) -> PlanContest:
         return PlanContest(self.record.apart, self._aim(planner))
@@ -254,15 +258,8 @@ class SoftCells:
             worth = partial(last.worth, seen, units)
             return ForestModel.learned(seen, units, worth, (self.spec.horizon, random))
         sides = last.model.sides if last is not None and isinstance(last.model, VectorModel) else None
-        score = self._score(units, outlook, (seen.signals, seen.first, seen.lengths, seen.ended))
+        score = outlook.scores(seen, units, self.costs.Y, self.spec.horizon)
         return VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
-
-    def _score(self, units: Units, outlook: Outlook, seen: tuple[Array, Integers, Integers, Flags]) -> Array:
-        """How good each kept episode was: its mapped reward and, at today's prices, its utilities."""
-        signals, first, lengths, ended = seen
-        prices = np.concatenate([[1.0], self.costs.Y / outlook.zoom])
-        after = (self.spec.horizon - lengths) * ended[first + lengths - 1]
-        return np.asarray(np.add.reduceat(units.of(signals) @ prices, first) + after * (units.end @ prices), dtype=np.float64)
 
     def _aim(self, planner: Planner) -> Aim:
         """What prices are searched for. At the largest price a fifth of a bound's scale outweighs the spread of returns."""
@@ -322,7 +319,7 @@ class SoftCells:
                 f"debt {self.costs.debt[i]:.3g}"
             )
         lines += self.kinds.describe() if spec.dimension else []
-        lines += self.trials.describe()
+        lines += self.trials.describe() + self.doubts.describe(self.record.apart)
         lines.append(
             f"plans: {self.plans} after {self.episodes} episodes, {self.alarms} given up for a better one; next at {self.next}"
         )
@@ -353,7 +350,7 @@ class SoftCells:
         counters = [self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.chosen]
         out: Arrays = {"counters": np.array(counters, dtype=np.int64), "tally": self.tally.copy()}
         groups = {"record": self.record.arrays(), "memory": self.memory.arrays(), "dual": self.costs.arrays()}
-        groups |= {"trials": self.trials.arrays(), "kinds": self.kinds.arrays()}
+        groups |= {"trials": self.trials.arrays(), "kinds": self.kinds.arrays(), "doubts": self.doubts.arrays()}
         if self.planner is not None:
             groups["plan"] = self.planner.arrays()
         best = self.champion
@@ -369,16 +366,18 @@ class SoftCells:
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave, all of which is checked first; the plan in use is made again, bit for bit."""
         arrays = checked(arrays, self.spec, self.states)
-        groups: dict[str, Arrays] = {name: {} for name in ("record", "memory", "dual", "trials", "kinds", "plan", "best")}
+        groups: dict[str, Arrays] = {name: {} for name in _GROUPS}
         try:
             for name, value in arrays.items():
                 if "/" in name:
                     group, _, rest = name.partition("/")
                     groups[group][rest] = value
-            self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.chosen = arrays["counters"].tolist()
+            counters = arrays["counters"].tolist()
+            self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.chosen = counters
             self.tally = arrays["tally"].copy()
             self.trials.restore(groups["trials"])
             self.kinds.restore(groups["kinds"])
+            self.doubts.restore(groups["doubts"])
             self.record.restore(groups["record"])
             self.memory.restore(groups["memory"])
             self.costs.restore(groups["dual"])

@@ -50,6 +50,13 @@ class Outlook(NamedTuple):
         unknown = np.vstack([np.minimum(record.best_ahead(units) + floor * left, left), ~record.met[:, None] * left])
         return cls(zoom, spread, unknown, zooms)
 
+    def scores(self, seen: Transitions, units: Units, Y: Array, horizon: int) -> Array:
+        """(episodes,) how good each kept episode was: its mapped reward and, at prices Y (m,), its utilities."""
+        prices = np.concatenate([[1.0], Y / self.zoom])
+        after = (horizon - seen.lengths) * seen.ended[seen.first + seen.lengths - 1]
+        earned = np.add.reduceat(units.of(seen.signals) @ prices, seen.first)
+        return np.asarray(earned + after * (units.end @ prices), dtype=np.float64)
+
 
 class Planned(NamedTuple):
     """What a plan does: a model, what was planned for, and the values that were found."""
@@ -125,6 +132,12 @@ class Planner:
         backward(self.rows, self.wish, self.values)
         units = self.model.units
         return np.asarray(self.values.V[0, 1:] @ self.model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
+
+    @property
+    def expected(self) -> float:
+        """The raw reward that the plan is expected to bring, with what is hoped of the unknown."""
+        units = self.model.units
+        return float(self.values.V[0, 0] @ self.model.starts * units.width[0] + self.H * units.low[0])
 
     def worth(self, seen: Transitions, units: Units, used: Integers) -> Array:
         """(n,J) what the states after some transitions are worth halfway to the end, for trees to be split by.

@@ -1,8 +1,8 @@
 """Which rules are worth trying: they are played in what was seen, and the best of them are varied.
 
 Trees are grown on kept transitions, as for a model of trees. A step of a rule moves the state as one of the transitions did in
-the leaf of its action. So thousands of episodes are played in a second, without a plan. What they bring is a guess: it says which
-rule to try in the world next, no more.
+the leaf of its action. So thousands of episodes are played in a second, without a plan. What they bring is a guess: it says
+which rule to try in the world next, no more.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Found(NamedTuple):
     totals: Array  # (rules,J) their mean totals
     known: Array  # (known,J) mean totals of the rules that were tried
     pool: list[Rule]  # what to begin with the next time
+    bold: list[Rule]  # rules that push to one end and the other by a coordinate, none of which was tried
 
 
 class Rehearsal:
@@ -76,9 +77,7 @@ class Rehearsal:
         out: Array = rehearse(lines, self.echoes, starts, self.random.random((episodes, self.H)), self.A)
         return out
 
-    def search(
-        self, known: Sequence[Rule], begin: Sequence[Rule], scores: Callable[[Array], Array]
-    ) -> Found:
+    def search(self, known: Sequence[Rule], begin: Sequence[Rule], scores: Callable[[Array], Array]) -> Found:
         """The best rules found, none of which does what a known one does.
 
         Args:
@@ -99,6 +98,7 @@ class Rehearsal:
         order = np.argsort(-best, kind="stable")
         done = [rule(self.states) for rule in known]
         found: list[Rule] = []
+        tried = list(done)
         for k in order:
             does = pool[k](self.states)
             if len(found) < _FINAL and not any((does == other).mean() > _SAME for other in done):
@@ -108,7 +108,8 @@ class Rehearsal:
         totals = self.totals([*known, *found], 4 * M) if known or found else np.zeros((0, self.J))
         new = totals[len(known) :]
         order = np.argsort(-scores(new), kind="stable") if found else order[:0]
-        return Found([found[k] for k in order], new[order], totals[: len(known)], following)
+        bold = [rule for rule in drawn.bold() if not any((rule(self.states) == other).mean() > _SAME for other in tried)]
+        return Found([found[k] for k in order], new[order], totals[: len(known)], following, bold)
 
     def _plain(self, rule: Rule) -> Rule:
         """The rule without the lines that change nothing."""
@@ -142,6 +143,6 @@ def searched(
     """
     if isinstance(memory, Counts):
         none = np.full((len(known), len(units.low)), np.nan)
-        return Found([], none[:0], none, [])
+        return Found([], none[:0], none, [], [])
     rehearsal = Rehearsal(memory.transitions(), units, memory.spec.horizon, np.random.default_rng(list(key)))
     return rehearsal.search(known, begin, scores)

@@ -1,4 +1,4 @@
-"""Rules of a line: an action where a coordinate lies below a cut, else another one; or some such lines, the first that holds."""
+"""Rules of a few lines: an action where a coordinate lies below a cut, else another one, and so on."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ MOST_LINES = 12
 _PAIRS = 0.25
 #: How far a cut moves, as a share of all states.
 _MOVED = 0.15
+#: Coordinates with bold rules, at most.
+_BOLD = 4
 
 
 class Rule(NamedTuple):
@@ -111,6 +113,12 @@ class Drawn:
             return self._graded()
         line, action = self._line()
         return Rule.of([line], [action, self._action()])
+
+    def bold(self) -> list[Rule]:
+        """For some coordinates, one end of all actions below the middle of what was seen and the other end above."""
+        cuts = [(int(i), float(np.median(self.states[:, i]))) for i in self.active[:_BOLD]]
+        ends = [(0, self.A - 1), (self.A - 1, 0)]
+        return [Rule.of([(i, i, 1.0, 0.0, cut)], pair) for i, cut in cuts for pair in ends]
 
     def like(self, rule: Rule) -> Rule:
         """A rule that differs from another one in a line, a cut or an action."""

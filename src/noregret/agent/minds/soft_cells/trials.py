@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -35,6 +36,11 @@ LATELY, _PACE, _BEHIND = 16, 50, 0.1
 _TRUSTED, _SOME = 3, 8
 #: Episodes that a rehearsal is worth at most.
 _WORTH = 40.0
+#: What a leader and its partner together keep free, as a share of the scale; the least that a partner brings, in ranges of
+#: returns; and how much may be saved, in scales.
+_MARGIN, _GAIN, _SAVED = 0.02, 0.005, 3.0
+#: How many ranges of returns it is worth that a rule misses a bound by its whole scale.
+_STRICT = 10.0
 
 #: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
 Search = Callable[[Sequence[Rule], Sequence[Rule], Callable[[Array], Array]], Found]
@@ -56,6 +62,8 @@ class RuleTrials:
         self.promised = np.full((len(self.rules), n_signals), np.nan)  # estimated totals, of rules that were rehearsed
         self.lately = np.zeros((0, n_signals))  # of the last plans
         self.playing = self.leader = -1  # the rule that plays the next episode, and the one that leads; -1 for the plan
+        self.partner = -1  # a dearer rule that plays as often as the leader saves enough for it; -1 for none
+        self.saved = np.zeros(n_signals - 1)  # by how much bounds were met since a rule leads, in all
         self.made = 0  # turns of new rules and of rules that may be better
         self.pool: list[Rule] = []  # what the next search begins with
 
@@ -73,7 +81,7 @@ class RuleTrials:
             cheapest: tells the action whose steps cost least.
             search: finds new rules.
         """
-        self.playing = self.leader
+        self.playing = self.partner if self._affords(contest) else self.leader
         if self.leader >= 0 and episodes % self._pause(episodes, contest) == 0:
             self.playing = -1
         if episodes < _EVERY or episodes % _EVERY != 1 or self.n_actions < 2:
@@ -87,23 +95,42 @@ class RuleTrials:
             self.playing = tried
 
     def _pause(self, episodes: int, contest: PlanContest) -> int:
-        """Every so many episodes a plan plays although a rule leads: the more seldom, the later it is and the worse plans were."""
+        """Every so many episodes a plan plays although a rule leads: more seldom later, and where plans were much worse."""
         behind = contest.score(self.totals[self.leader]) - contest.score(self.lately)
         return max(int(episodes / _PACE * (1.0 + max(behind, 0.0) / _BEHIND)), 2)
+
+    def _affords(self, contest: PlanContest) -> bool:
+        """Whether the partner's next episode leaves something of what was saved."""
+        if self.leader < 0 or self.partner < 0:
+            return False
+        left = self.saved + self._mean(self.partner, self._trust()[1])[1:] - contest.aim.bounds
+        return bool((left >= _MARGIN * contest.aim.scale).all())
+
+    def _mixed(self, contest: PlanContest, means: Array) -> Array:
+        """(R,) how good rules with such mean totals (R,J) are, alone or as a partner."""
+        trust = self._trust()[1]
+        tried = [self.leader] if self.leader >= 0 else [i for i, totals in enumerate(self.totals) if len(totals)]
+        leads = np.array([self._mean(i, trust) for i in tried]).reshape(-1, self.J)
+        if not len(leads):
+            return contest.scores(means, _STRICT)
+        return _pair(contest, leads[int(np.argmax(contest.scores(leads, _STRICT)))], means)[0]
 
     def _next(self, episodes: int, contest: PlanContest, search: Search) -> int:
         """The rule to be tried; -1 for none."""
         room = self.made < _SHARE * math.sqrt(episodes)
-        fresh = [i for i, totals in enumerate(self.totals) if not len(totals) and np.isnan(self.promised[i]).all()]
+        fresh = [i for i, rule in enumerate(self.rules) if not len(self.totals[i]) and not len(rule.where)]
         if fresh and self.made < 2 * len(self.rules):
             self.made += 1
             return fresh[0 if self.n_actions <= _ALL else -1]
         if contest.apart <= 0.0:
             return -1
-        now = self.lately if self.leader < 0 else self.totals[self.leader]
-        least = contest.score(now) if len(now) else -np.inf
+        if self.leader < 0:
+            least = contest.score(self.lately) if len(self.lately) else -np.inf
+        else:
+            playing = [self.leader] if self.partner < 0 else [self.leader, self.partner]
+            least = float(self._scores(contest, 0.0)[playing].max())
         scores, hopes = self._scores(contest, 0.0), self._scores(contest, _HOPE)
-        others = [i for i, totals in enumerate(self.totals) if i != self.leader and 0 < len(totals) < _SOME]
+        others = [i for i, totals in enumerate(self.totals) if i not in (self.leader, self.partner) and 0 < len(totals) < _SOME]
         best = max(others, key=lambda i: scores[i], default=-1)
         if best >= 0 and scores[best] > least:
             return best
@@ -112,13 +139,22 @@ class RuleTrials:
         self.made += 1
         if self.made % 2:
             order = [i for i in np.argsort(-scores, kind="stable")[:PARENTS].tolist() if len(self.totals[i])]
-            found = search([self.rules[i] for i in order], self.pool, contest.scores)
+            found = search([self.rules[i] for i in order], self.pool, partial(self._mixed, contest))
             self.pool = found.pool
             self.promised[order] = found.known
-            if found.rules and contest.scores(found.totals[:1] + self._off())[0] > least:
+            if found.rules and self._mixed(contest, found.totals[:1] + self._off())[0] > least:
                 return self._add(found.rules[0], found.totals[0])
+            if found.bold and self._poor(contest):
+                return self._add(found.bold[0], np.full(self.J, np.nan))
         best = max(others, key=lambda i: hopes[i], default=-1)
         return best if best >= 0 and hopes[best] > least else -1
+
+    def _poor(self, contest: PlanContest) -> bool:
+        """Whether nothing was found yet that is better than a constant action."""
+        constants = [t for rule, t in zip(self.rules, self.totals, strict=True) if not len(rule.where) and len(t)]
+        others = [t for rule, t in zip(self.rules, self.totals, strict=True) if len(rule.where) and len(t)] + [self.lately]
+        least = max((contest.score(totals) for totals in constants), default=-np.inf)
+        return all(contest.score(totals) <= least for totals in others if len(totals))
 
     def _scores(self, contest: PlanContest, errors: float) -> Array:
         """(R,) how good each rule is, or may be: so many standard errors better; -inf for one that was never tried."""
@@ -127,7 +163,7 @@ class RuleTrials:
         for i, totals in enumerate(self.totals):
             if len(totals):
                 better = errors * deviation / np.sqrt(len(totals) + trust)
-                out[i] = contest.scores((self._mean(i, trust) + better)[None])[0]
+                out[i] = self._mixed(contest, (self._mean(i, trust) + better)[None])[0]
         return out
 
     def _trust(self) -> tuple[Array, Array]:
@@ -135,14 +171,12 @@ class RuleTrials:
 
         Where what came differs from what was promised by no more than luck explains, a promise is worth the most.
         """
-        known = [totals for totals in [*self.totals, self.lately] if len(totals) > 1]
-        off = np.concatenate([totals - totals.mean(axis=0) for totals in known] or [np.zeros((1, self.J))])
-        variance = (off**2).sum(axis=0) / max(len(off) - len(known), 1)
-        luck = [variance / len(t) for t, p in zip(self.totals, self.promised, strict=True) if len(t) and np.isfinite(p).all()]
-        missed = self._missed()
+        known = [totals.var(axis=0, ddof=1) for totals in [*self.totals, self.lately] if len(totals) > 1]
+        variance = np.median(known or [np.zeros(self.J)], axis=0)
+        missed, times = self._missed()
         if len(missed) < _TRUSTED:
             return np.sqrt(variance), np.zeros(self.J)
-        wrong = np.maximum((missed**2 - np.array(luck)).mean(axis=0), 0.0)
+        wrong = np.maximum((missed**2 - variance / times[:, None]).mean(axis=0), 0.0)
         return np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH)
 
     def _mean(self, i: int, trust: Array) -> Array:
@@ -152,15 +186,19 @@ class RuleTrials:
             return np.asarray(totals.mean(axis=0), dtype=np.float64)
         return np.asarray((totals.sum(axis=0) + trust * promised) / (len(totals) + trust), dtype=np.float64)
 
-    def _missed(self) -> Array:
-        """(rules,J) how much more the rules brought than was promised."""
-        both = [t.mean(axis=0) - p for t, p in zip(self.totals, self.promised, strict=True) if len(t) and np.isfinite(p).all()]
-        return np.array(both).reshape(-1, self.J)
+    def _missed(self) -> tuple[Array, Array]:
+        """(n,J) how much more rules with lines brought than was promised, and (n,) in how many episodes."""
+        sure = [i for i, rule in enumerate(self.rules) if len(rule.where) and len(self.totals[i])]
+        sure = [i for i in sure if np.isfinite(self.promised[i]).all()]
+        missed = [self.totals[i].mean(axis=0) - self.promised[i] for i in sure]
+        return np.array(missed).reshape(-1, self.J), np.array([len(self.totals[i]) for i in sure], dtype=np.float64)
 
     def _off(self) -> Array:
-        """(J,) how much less rules brought than was promised, by the last ones and by some that kept their promise; at most 0."""
-        last = self._missed()[-LATELY:]
-        return np.asarray(np.minimum(last.sum(axis=0) / (len(last) + _TRUSTED), 0.0), dtype=np.float64)
+        """(J,) how much less the last rules brought than was promised, the median; less where they were few; at most 0."""
+        last = self._missed()[0][-LATELY:]
+        if not len(last):
+            return np.zeros(self.J)
+        return np.asarray(np.minimum(np.median(last, axis=0) * len(last) / (len(last) + _TRUSTED), 0.0), dtype=np.float64)
 
     def _add(self, rule: Rule, promised: Array) -> int:
         """A new rule; when there is no more room, in the place of the one that brought least."""
@@ -169,39 +207,58 @@ class RuleTrials:
             self.totals.append(np.zeros((0, self.J)))
             self.promised = np.concatenate([self.promised, promised[None]])
             return len(self.rules) - 1
-        kept = [i == self.leader or not len(rule.where) for i, rule in enumerate(self.rules)]
+        kept = [i in (self.leader, self.partner) or not len(rule.where) for i, rule in enumerate(self.rules)]
         returns = [np.inf if keep or not len(t) else t[:, 0].mean() for keep, t in zip(kept, self.totals, strict=True)]
         i = int(np.argmin(returns))
         self.rules[i], self.totals[i], self.promised[i] = rule, np.zeros((0, self.J)), promised
         return i
 
-    def add(self, totals: Array) -> None:
-        """Count an episode that was played by the rule whose turn it was."""
-        self.totals[self.playing] = count(self.totals[self.playing], totals)
+    def add(self, totals: Array, contest: PlanContest, ruled: bool) -> None:
+        """Count an episode.
 
-    def planned(self, totals: Array) -> None:
-        """Count an episode that a plan played."""
-        self.lately = count(self.lately, totals)[-LATELY:]
+        Args:
+            totals: what it brought (1+m,).
+            contest: what totals are compared by.
+            ruled: whether the rule whose turn it was played it, else a plan.
+        """
+        if self.leader >= 0:
+            most = _SAVED * contest.aim.scale
+            self.saved = np.clip(self.saved + totals[1:] - contest.aim.bounds, -most, most)
+        if ruled:
+            self.totals[self.playing] = count(self.totals[self.playing], totals)
+        else:
+            self.lately = count(self.lately, totals)[-LATELY:]
 
-    def judge(self, contest: PlanContest, champion: Array | None) -> None:
+    def judge(self, contest: PlanContest, plans: Sequence[Array], doubted: bool) -> None:
         """Let a rule lead, or plans again.
 
         Args:
             contest: what totals are compared by.
-            champion: totals of the best plan so far.
+            plans: totals of the best plan so far, and of the last plans of each kind.
+            doubted: whether plans bring less than the model says: then a rule leads that is better at all.
         """
-        scores = self._scores(contest, 0.0)
         known = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST]
         if contest.apart <= 0.0 or not known or len(self.lately) < _PLANS:
             return
-        best = max(known, key=lambda i: scores[i])
-        if self.leader >= 0:
-            self.leader = best if contest.score(self.lately[-_PLANS:]) < scores[best] else -1
-            return
-        totals = self.totals[best] - self.totals[best].mean(axis=0) + self._mean(best, self._trust()[1])
-        plans = [self.lately] if champion is None else [self.lately, champion]
-        if all(contest.lost(tally, totals, 0.0, _ERRORS) for tally in plans):
-            self.leader = best
+        trust, last = self._trust()[1], self.leader
+        means = np.array([self._mean(i, trust) for i in known])
+        pairs = [_pair(contest, lead, means) for lead in means]
+        alone = contest.scores(means, _STRICT)
+        values = [max(alone[i], values.max() - _GAIN) for i, (values, _) in enumerate(pairs)]
+        best = int(np.argmax(values))
+        other = int(np.argmax(pairs[best][0]))
+        both = bool(pairs[best][0][other] > alone[best] + _GAIN)
+        mean = means[best] + both * pairs[best][1][other] * (means[other] - means[best])
+        totals = self.totals[known[best]]
+        totals = totals - totals.mean(axis=0) + mean
+        plans = [self.lately[-_PLANS:] if last >= 0 else self.lately, *(t[-LATELY:] for t in plans if len(t) >= _PLANS)]
+        if last >= 0:
+            plays = all(contest.score(tally) < values[best] for tally in plans)
+        else:
+            plays = all(contest.lost(tally, totals, 0.0, 0.0 if doubted else _ERRORS) for tally in plans)
+        self.leader, self.partner = (known[best] if plays else -1), (known[other] if plays and both else -1)
+        if not plays or last < 0:
+            self.saved[:] = 0.0
 
     def describe(self) -> list[str]:
         """What was tried, and what leads, one line each."""
@@ -214,20 +271,27 @@ class RuleTrials:
                 f"a simple rule leads, as plans were worse: {self.rules[self.leader]}; reward {totals[:, 0].mean():.4g} over "
                 f"{len(totals)} episodes, plans {self.lately[:, 0].mean():.4g}"
             )
+        if self.partner >= 0:
+            lines.append(f"where it saves enough, a dearer one plays: {self.rules[self.partner]}")
         return lines
 
     def arrays(self) -> Arrays:
         """All rules and totals, one after the other, and whose they are."""
         who: Integers = np.repeat(np.arange(len(self.rules)), [len(totals) for totals in self.totals])
-        now = np.array([self.playing + 1, self.leader + 1, self.made], dtype=np.int64)
+        now = np.array([self.playing + 1, self.leader + 1, self.partner + 1, self.made], dtype=np.int64)
         pool = {f"pool.{name}": part for name, part in packed(self.pool).items()}
-        return packed(self.rules) | pool | {
-            "who": who,
-            "totals": np.concatenate(self.totals),
-            "promised": self.promised.copy(),
-            "lately": self.lately.copy(),
-            "now": now,
-        }
+        return (
+            packed(self.rules)
+            | pool
+            | {
+                "who": who,
+                "totals": np.concatenate(self.totals),
+                "promised": self.promised.copy(),
+                "lately": self.lately.copy(),
+                "saved": self.saved.copy(),
+                "now": now,
+            }
+        )
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave."""
@@ -235,5 +299,21 @@ class RuleTrials:
         self.pool = unpacked({name.removeprefix("pool."): part for name, part in arrays.items() if name.startswith("pool.")})
         self.totals = [arrays["totals"][arrays["who"] == i].copy() for i in range(len(self.rules))]
         self.promised, self.lately = arrays["promised"].copy(), arrays["lately"].copy()
-        playing, leader, self.made = arrays["now"].tolist()
-        self.playing, self.leader = playing - 1, leader - 1
+        playing, leader, partner, self.made = arrays["now"].tolist()
+        self.playing, self.leader, self.partner, self.saved = playing - 1, leader - 1, partner - 1, arrays["saved"].copy()
+
+
+def _pair(contest: PlanContest, lead: Array, means: Array) -> tuple[Array, Array]:
+    """How good rules are as partners of a leader, and in which share of the episodes it can afford them; alone where better.
+
+    Args:
+        contest: what totals are compared by.
+        lead: (J,) mean totals of the leader.
+        means: (R,J) of the partners.
+    """
+    alone, aim = contest.scores(means, _STRICT), contest.aim
+    room, dearer = lead[1:] - aim.bounds - _MARGIN * aim.scale, lead[1:] - means[:, 1:]
+    share = np.where(dearer > room, np.maximum(room, 0.0) / np.maximum(dearer, 1e-12), 1.0).min(axis=1, initial=1.0)
+    gain = share * (means[:, 0] - lead[0]) / max(contest.apart, 1e-12)
+    value = np.where((gain > 0.0) & (room >= 0.0).all(), contest.scores(lead[None], _STRICT)[0] + gain, alone)
+    return np.maximum(alone, value), share
