@@ -177,7 +177,7 @@ def test_every_array_of_soft_cells_is_checked(tmp_path: Path, cells: dict[str, d
     nr.Agent.load(path)
     names = [name for name in good if name.startswith("state.")]
     assert {name.split("/")[0] for name in names if "/" in name} == {
-        f"state.{g}" for g in ("record", "memory", "dual", "trials", "kinds", "plan", "best")
+        f"state.{g}" for g in ("record", "memory", "dual", "trials", "kinds", "doubts", "plan", "best")
     }
     for name in names:
         array, called = good[name], f"state[{name.removeprefix('state.')!r}]"

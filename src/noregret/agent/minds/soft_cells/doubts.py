@@ -91,7 +91,8 @@ class Doubts:
             apart: the range of returns.
         """
         lines = []
-        if (missed := self.missed) > 0.0:
+        missed = self.missed
+        if self.bins[:, 0].sum() >= _SEEN:
             known = max(1.0 - missed, 0.0)
             lines.append(f"prediction: models explained {known:.0%} of the variance of rewards in fresh episodes")
         if missed > _MISSED and self.by_step > _BY_STEP:

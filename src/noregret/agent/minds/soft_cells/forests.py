@@ -202,7 +202,13 @@ class Grown:
 
 
 def choose(n: int, most: int, random: np.random.Generator) -> Integers:
-    """The transitions that are used: all, or half of them the newest and half drawn from the rest."""
+    """The transitions that are used: all, or half of them the newest and half drawn from the rest.
+
+    Args:
+        n: how many there are.
+        most: how many are used at most.
+        random: draws.
+    """
     if n <= most:
         return np.arange(n)
     old = random.choice(n - most // 2, most - most // 2, replace=False)
@@ -227,13 +233,16 @@ def still_brought(seen: Transitions, units: Units, horizon: int) -> Array:
 
 
 def targets(signals: Array, ended: Flags, worth: tuple[Array, float], place: tuple[Array, float]) -> Array:
-    """(n,E) what splits are chosen by: signals, ends, and what followed and where it led, each with what it counts for."""
-    columns = [
-        (signals, 1.0),
-        (ended[:, None].astype(np.float64), 1.0),
-        worth,
-        (place[0], place[1] / math.sqrt(place[0].shape[1])),
-    ]
+    """(n,E) what splits are chosen by.
+
+    Args:
+        signals: (n,J) mapped; they count for 1, and so do ends.
+        ended: (n,).
+        worth: (n,J) what followed was worth, and what it counts for.
+        place: (n,D) where it led or how it moved, and what that counts for.
+    """
+    led, counts = place
+    columns = [(signals, 1.0), (ended[:, None].astype(np.float64), 1.0), worth, (led, counts / math.sqrt(led.shape[1]))]
     return np.concatenate([weight * _unit(part) for part, weight in columns], axis=1)
 
 

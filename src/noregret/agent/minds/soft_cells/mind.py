@@ -24,7 +24,7 @@ from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
 from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, ModelKinds
 from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Planner
-from noregret.agent.minds.soft_cells.rehearsal import searched
+from noregret.agent.minds.soft_cells.rehearsal import PARENTS, searched
 from noregret.agent.minds.soft_cells.rules import packed, unpacked
 from noregret.agent.minds.soft_cells.trials import RuleTrials
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Observation
@@ -106,8 +106,7 @@ class SoftCells:
         self.tally = np.zeros((0, 1 + spec.n_constraints))  # totals of the last episodes of the plan in use
         self.champion: Champion | None = None
         self.trials = RuleTrials(spec.n_actions, 1 + spec.n_constraints)
-        self.kinds = ModelKinds(1 + spec.n_constraints)
-        self.doubts = Doubts()
+        self.kinds, self.doubts = ModelKinds(1 + spec.n_constraints), Doubts()
         self.chosen = 0  # the number of episodes after which it was chosen what plays next
 
     # -- playing
@@ -119,8 +118,7 @@ class SoftCells:
         self._settle()
         if self.chosen < self.episodes and self.planner is not None:
             self.chosen, contest = self.episodes, self._contest(self.planner)
-            key = (self.seed, 0x5EA2, self.episodes)
-            search = partial(searched, self.memory, self.record.units(), key)
+            search = partial(searched, self.memory, self.record.units(), (self.seed, 0x5EA2, self.episodes))
             self.trials.choose(self.episodes, contest, self.memory.cheapest, search)
 
     def _settle(self) -> None:
@@ -135,8 +133,7 @@ class SoftCells:
         if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
             return
         self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
-        self.settled = self.episodes
-        self.plans += 1
+        self.settled, self.plans = self.episodes, self.plans + 1
 
     def chances(self, step: int, observation: Observation, mask: Flags | None = None) -> Array:
         """The probabilities (A,) of the actions; all the same before anything was learned.
@@ -181,8 +178,7 @@ class SoftCells:
         self.spec = self.record.spec = self.memory.spec = replace(self.spec, limits=limits)
         self.record.bounds = self.record.signs[1:] * self.spec.limits
         self.settled = 0
-        if forget:
-            self.costs.debt = np.zeros_like(self.costs.debt)
+        self.costs.debt = self.costs.debt * (not forget)
 
     def learn(self, played: PlayedEpisode, counts: bool = True) -> None:
         """Remember an episode, and compare what it brought with what was expected, unless somebody else played it."""
@@ -240,7 +236,7 @@ class SoftCells:
         if isinstance(model, CountModel) and not self.record.met.all():  # what was tried last is not to be tried again
             self.next = self.built + 1 + model.work(self.spec.horizon) // _WORK
             return
-        kind = 0 if self.spec.dimension else 1
+        kind = int(self.spec.dimension == 0)
         self.next = max(self.built + 1, min(math.ceil(_GROWTH[kind] * self.built), self.built + _PATIENCE[kind]))
 
     def _vectors(self, memory: EpisodeMemory, units: Units, outlook: Outlook) -> Model:
@@ -339,7 +335,7 @@ class SoftCells:
         kept = n * (8 * (spec.dimension + J + 2) + A)
         working = n * (8 * (4 * spec.dimension + 8 * D + 6 * J + 24) + A)
         model = N * A * (8 * (D + J) * 3 + 4 * p + 8 * 5 * (2 * D + 2)) + 16 * N * (P + p)
-        trees = USED * TREES * (A * (8 + 4 + 4) + 60) + USED * A * 8 * (J + 4)
+        trees = USED * TREES * (A * (8 + 4 + 4) + 60) + USED * A * 8 * (J + 4) + USED * 8 * (4 * spec.dimension + J + PARENTS)
         more = 2 * 4 * (H + 1) * J * max(USED + STARTS + 1 - N, 0)
         return kept + working + 3 * (model + trees) + 2 * values + more + 100 * 3000 * P
 
@@ -372,8 +368,8 @@ class SoftCells:
                 if "/" in name:
                     group, _, rest = name.partition("/")
                     groups[group][rest] = value
-            counters = arrays["counters"].tolist()
-            self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.chosen = counters
+            self.episodes, self.built, self.settled, self.alarms, *counters = arrays["counters"].tolist()
+            self.plans, self.next, self.chosen = counters
             self.tally = arrays["tally"].copy()
             self.trials.restore(groups["trials"])
             self.kinds.restore(groups["kinds"])

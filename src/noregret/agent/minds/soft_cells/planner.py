@@ -11,7 +11,7 @@ from noregret.agent.minds.soft_cells.counts import CountModel
 from noregret.agent.minds.soft_cells.forests import ForestModel, still_brought
 from noregret.agent.minds.soft_cells.history import Record, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values, backward, soft_max
-from noregret.agent.minds.soft_cells.rules import Rule
+from noregret.agent.minds.soft_cells.rules import SimpleRule
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
 from noregret.agent.minds.soft_cells.vectors import VectorModel
 
@@ -51,7 +51,14 @@ class Outlook(NamedTuple):
         return cls(zoom, spread, unknown, zooms)
 
     def scores(self, seen: Transitions, units: Units, Y: Array, horizon: int) -> Array:
-        """(episodes,) how good each kept episode was: its mapped reward and, at prices Y (m,), its utilities."""
+        """(episodes,) how good each kept episode was: its mapped reward and, at given prices, its utilities.
+
+        Args:
+            seen: all transitions.
+            units: how signals are mapped.
+            Y: (m,) the prices.
+            horizon: H.
+        """
         prices = np.concatenate([[1.0], Y / self.zoom])
         after = (horizon - seen.lengths) * seen.ended[seen.first + seen.lengths - 1]
         earned = np.add.reduceat(units.of(seen.signals) @ prices, seen.first)
@@ -64,7 +71,7 @@ class Planned(NamedTuple):
     model: Model
     wish: Wish
     values: PlanValues
-    rule: Rule | None = None  # a rule that plays in place of the plan, where its action can be taken
+    rule: SimpleRule | None = None  # a rule that plays in place of the plan, where its action can be taken
 
     def chances(self, step: int, observation: Observation, mask: Flags | None = None) -> Array:
         """The probabilities (A,) of actions. Where nothing is known, all actions that the mask allows have the same.

@@ -16,8 +16,8 @@ from noregret.agent.minds.soft_cells.counts import Counts
 from noregret.agent.minds.soft_cells.forests import USED, Grown, choose, still_brought, targets
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.forest import Leaves, Trees
-from noregret.agent.minds.soft_cells.kernels.rehearsing import Echoes, Lines, rehearse
-from noregret.agent.minds.soft_cells.rules import Drawn, Rule, constant, packed
+from noregret.agent.minds.soft_cells.kernels.rehearsing import Echoes, RuleLines, rehearse
+from noregret.agent.minds.soft_cells.rules import Drawn, SimpleRule, constant, packed
 from noregret.agent.minds.soft_cells.types import Array
 
 #: Steps of all episodes of a search; rounds of it; episodes that a rule is judged by in a round; rules of a round: from, to.
@@ -33,11 +33,11 @@ _SAME = 0.98
 class Found(NamedTuple):
     """What a search found."""
 
-    rules: list[Rule]  # new ones, the best first
+    rules: list[SimpleRule]  # new ones, the best first
     totals: Array  # (rules,J) their mean totals
     known: Array  # (known,J) mean totals of the rules that were tried
-    pool: list[Rule]  # what to begin with the next time
-    bold: list[Rule]  # rules that push to one end and the other by a coordinate, none of which was tried
+    pool: list[SimpleRule]  # what to begin with the next time
+    bold: list[SimpleRule]  # rules that push to one end and the other by a coordinate, none of which was tried
 
 
 class Rehearsal:
@@ -69,15 +69,15 @@ class Rehearsal:
         low, high = np.minimum(seen.before.min(axis=0), seen.after.min(axis=0)), np.maximum(seen.before, seen.after).max(axis=0)
         self.echoes = Echoes(trees, leaves, moves, low, high)
 
-    def totals(self, rules: Sequence[Rule], episodes: int) -> Array:
+    def totals(self, rules: Sequence[SimpleRule], episodes: int) -> Array:
         """(R,J) the mean raw totals of rules, all with the same luck."""
         starts = self.starts[self.random.integers(len(self.starts), size=episodes)]
         packs = packed(rules)
-        lines = Lines(np.append(0, np.cumsum(packs["lines"])), packs["where"], packs["how"], packs["actions"])
+        lines = RuleLines(np.append(0, np.cumsum(packs["lines"])), packs["where"], packs["how"], packs["actions"])
         out: Array = rehearse(lines, self.echoes, starts, self.random.random((episodes, self.H)), self.A)
         return out
 
-    def search(self, known: Sequence[Rule], begin: Sequence[Rule], scores: Callable[[Array], Array]) -> Found:
+    def search(self, known: Sequence[SimpleRule], begin: Sequence[SimpleRule], scores: Callable[[Array], Array]) -> Found:
         """The best rules found, none of which does what a known one does.
 
         Args:
@@ -97,7 +97,7 @@ class Rehearsal:
             best = scores(self.totals(pool, M))
         order = np.argsort(-best, kind="stable")
         done = [rule(self.states) for rule in known]
-        found: list[Rule] = []
+        found: list[SimpleRule] = []
         tried = list(done)
         for k in order:
             does = pool[k](self.states)
@@ -111,7 +111,7 @@ class Rehearsal:
         bold = [rule for rule in drawn.bold() if not any((rule(self.states) == other).mean() > _SAME for other in tried)]
         return Found([found[k] for k in order], new[order], totals[: len(known)], following, bold)
 
-    def _plain(self, rule: Rule) -> Rule:
+    def _plain(self, rule: SimpleRule) -> SimpleRule:
         """The rule without the lines that change nothing."""
         does, k = rule(self.states), 0
         while k < len(rule.where):
@@ -127,8 +127,8 @@ def searched(
     memory: EpisodeMemory | Counts,
     units: Units,
     key: Sequence[int],
-    known: Sequence[Rule],
-    begin: Sequence[Rule],
+    known: Sequence[SimpleRule],
+    begin: Sequence[SimpleRule],
     scores: Callable[[Array], Array],
 ) -> Found:
     """What :meth:`Rehearsal.search` finds in what is remembered; nothing where observations are numbers without an order.

@@ -10,7 +10,7 @@ import numpy as np
 from noregret.agent.minds.protocol import PlayedEpisode
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers, Observation
 
-#: Lines of a rule, at most.
+#: RuleLines of a rule, at most.
 MOST_LINES = 12
 #: A coordinate beside another one in this share of new lines.
 _PAIRS = 0.25
@@ -20,7 +20,7 @@ _MOVED = 0.15
 _BOLD = 4
 
 
-class Rule(NamedTuple):
+class SimpleRule(NamedTuple):
     """Action ``actions[k]`` where line k is the first with weights · coordinates < cut; the last action where none holds.
 
     A rule without lines is a constant action.
@@ -31,7 +31,7 @@ class Rule(NamedTuple):
     actions: Integers  # (K+1,)
 
     @classmethod
-    def of(cls, lines: Sequence[tuple[int, int, float, float, float]], actions: Sequence[int]) -> Rule:
+    def of(cls, lines: Sequence[tuple[int, int, float, float, float]], actions: Sequence[int]) -> SimpleRule:
         """The rule of lines (coordinate, coordinate, weight, weight, cut) and of one action more."""
         table = np.array(lines, dtype=np.float64).reshape(-1, 5)
         return cls(table[:, :2].astype(np.int64), table[:, 2:].copy(), np.array(actions, dtype=np.int64))
@@ -52,10 +52,10 @@ class Rule(NamedTuple):
         states = np.asarray(played.observations, dtype=np.float64)[:-1].reshape(len(played.actions), -1)
         return bool((self(states) == played.actions).all())
 
-    def only(self, kept: Sequence[int]) -> Rule:
+    def only(self, kept: Sequence[int]) -> SimpleRule:
         """The rule with these lines only, and the action where none holds."""
         lines = np.array(kept, dtype=np.int64)
-        return Rule(self.where[lines], self.how[lines], np.append(self.actions[lines], self.actions[-1]))
+        return SimpleRule(self.where[lines], self.how[lines], np.append(self.actions[lines], self.actions[-1]))
 
     def __str__(self) -> str:
         """The rule in words."""
@@ -66,12 +66,12 @@ class Rule(NamedTuple):
         return ", else ".join([*said, f"action {self.actions[-1]}"]) if said else f"always action {self.actions[-1]}"
 
 
-def constant(action: int) -> Rule:
+def constant(action: int) -> SimpleRule:
     """The rule that always takes one action."""
-    return Rule.of([], [action])
+    return SimpleRule.of([], [action])
 
 
-def packed(rules: Sequence[Rule]) -> Arrays:
+def packed(rules: Sequence[SimpleRule]) -> Arrays:
     """Rules as arrays, one after the other."""
     return {
         "where": np.concatenate([np.zeros((0, 2), dtype=np.int64), *(rule.where for rule in rules)]),
@@ -81,12 +81,12 @@ def packed(rules: Sequence[Rule]) -> Arrays:
     }
 
 
-def unpacked(arrays: Arrays) -> list[Rule]:
+def unpacked(arrays: Arrays) -> list[SimpleRule]:
     """The rules that :func:`packed` gave."""
     rules, line = [], 0
     for k, n in enumerate(arrays["lines"].tolist()):
         part = slice(line, line + n)
-        rules.append(Rule(arrays["where"][part], arrays["how"][part], arrays["actions"][line + k : line + k + n + 1]))
+        rules.append(SimpleRule(arrays["where"][part], arrays["how"][part], arrays["actions"][line + k : line + k + n + 1]))
         line += n
     return rules
 
@@ -105,31 +105,31 @@ class Drawn:
         self.wide = states.std(axis=0)
         self.active = np.flatnonzero(self.wide > 0.0)
 
-    def rule(self) -> Rule:
+    def rule(self) -> SimpleRule:
         """A rule of one line, or the action that goes up or down with a coordinate."""
         if not len(self.active):
             return constant(self._action())
         if self.random.random() < 0.25:
             return self._graded()
         line, action = self._line()
-        return Rule.of([line], [action, self._action()])
+        return SimpleRule.of([line], [action, self._action()])
 
-    def bold(self) -> list[Rule]:
+    def bold(self) -> list[SimpleRule]:
         """For some coordinates, one end of all actions below the middle of what was seen and the other end above."""
         cuts = [(int(i), float(np.median(self.states[:, i]))) for i in self.active[:_BOLD]]
         ends = [(0, self.A - 1), (self.A - 1, 0)]
-        return [Rule.of([(i, i, 1.0, 0.0, cut)], pair) for i, cut in cuts for pair in ends]
+        return [SimpleRule.of([(i, i, 1.0, 0.0, cut)], pair) for i, cut in cuts for pair in ends]
 
-    def like(self, rule: Rule) -> Rule:
+    def like(self, rule: SimpleRule) -> SimpleRule:
         """A rule that differs from another one in a line, a cut or an action."""
         K, actions = len(rule.where), rule.actions.copy()
         way = self.random.integers(5)
         if way == 0 and K < MOST_LINES and len(self.active):
             line, action = self._line()
             at = int(self.random.integers(K + 1))
-            new = Rule.of([line], [action, 0])
+            new = SimpleRule.of([line], [action, 0])
             where, how = np.insert(rule.where, at, new.where, axis=0), np.insert(rule.how, at, new.how, axis=0)
-            return Rule(where, how, np.insert(actions, at, action))
+            return SimpleRule(where, how, np.insert(actions, at, action))
         if way == 1 and K:
             gone = int(self.random.integers(K))
             return rule.only([k for k in range(K) if k != gone])
@@ -162,7 +162,7 @@ class Drawn:
         side = v * self.states[:, i] + w * self.states[:, j]
         return (i, j, float(v), float(w), self._cut(side, self.random.random())), self._action()
 
-    def _graded(self) -> Rule:
+    def _graded(self) -> SimpleRule:
         """From one action to another in even steps, over the range of a coordinate."""
         i = int(self.random.choice(self.active))
         low, high = np.quantile(self.states[:, i], [0.05, 0.95])
@@ -170,4 +170,6 @@ class Drawn:
         b = (a + 1 + int(self.random.integers(max(self.A - 1, 1)))) % self.A
         n = min(abs(b - a), MOST_LINES)
         cuts = np.linspace(low, high, n + 2)[1:-1]
-        return Rule.of([(i, i, 1.0, 0.0, float(cut)) for cut in cuts], np.rint(np.linspace(a, b, n + 1)).astype(int).tolist())
+        return SimpleRule.of(
+            [(i, i, 1.0, 0.0, float(cut)) for cut in cuts], np.rint(np.linspace(a, b, n + 1)).astype(int).tolist()
+        )

@@ -18,7 +18,7 @@ import numpy as np
 
 from noregret.agent.minds.soft_cells.contest import PlanContest, count
 from noregret.agent.minds.soft_cells.rehearsal import PARENTS, Found
-from noregret.agent.minds.soft_cells.rules import Rule, constant, packed, unpacked
+from noregret.agent.minds.soft_cells.rules import SimpleRule, constant, packed, unpacked
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers
 
 #: Constant actions that are all tried, at most; of more actions only some are. Rules on trial, at most.
@@ -43,7 +43,7 @@ _MARGIN, _GAIN, _SAVED = 0.02, 0.005, 3.0
 _STRICT = 10.0
 
 #: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
-Search = Callable[[Sequence[Rule], Sequence[Rule], Callable[[Array], Array]], Found]
+Search = Callable[[Sequence[SimpleRule], Sequence[SimpleRule], Callable[[Array], Array]], Found]
 
 
 class RuleTrials:
@@ -65,10 +65,10 @@ class RuleTrials:
         self.partner = -1  # a dearer rule that plays as often as the leader saves enough for it; -1 for none
         self.saved = np.zeros(n_signals - 1)  # by how much bounds were met since a rule leads, in all
         self.made = 0  # turns of new rules and of rules that may be better
-        self.pool: list[Rule] = []  # what the next search begins with
+        self.pool: list[SimpleRule] = []  # what the next search begins with
 
     @property
-    def rule(self) -> Rule | None:
+    def rule(self) -> SimpleRule | None:
         """The rule that plays the next episode; None where the plan does."""
         return self.rules[self.playing] if self.playing >= 0 else None
 
@@ -130,7 +130,7 @@ class RuleTrials:
             playing = [self.leader] if self.partner < 0 else [self.leader, self.partner]
             least = float(self._scores(contest, 0.0)[playing].max())
         scores, hopes = self._scores(contest, 0.0), self._scores(contest, _HOPE)
-        others = [i for i, totals in enumerate(self.totals) if i not in (self.leader, self.partner) and 0 < len(totals) < _SOME]
+        others = [i for i in range(len(self.rules)) if self._open(contest, i)]
         best = max(others, key=lambda i: scores[i], default=-1)
         if best >= 0 and scores[best] > least:
             return best
@@ -144,17 +144,22 @@ class RuleTrials:
             self.promised[order] = found.known
             if found.rules and self._mixed(contest, found.totals[:1] + self._off())[0] > least:
                 return self._add(found.rules[0], found.totals[0])
-            if found.bold and self._poor(contest):
+            if found.bold and self._poor():
                 return self._add(found.bold[0], np.full(self.J, np.nan))
         best = max(others, key=lambda i: hopes[i], default=-1)
         return best if best >= 0 and hopes[best] > least else -1
 
-    def _poor(self, contest: PlanContest) -> bool:
-        """Whether nothing was found yet that is better than a constant action."""
-        constants = [t for rule, t in zip(self.rules, self.totals, strict=True) if not len(rule.where) and len(t)]
-        others = [t for rule, t in zip(self.rules, self.totals, strict=True) if len(rule.where) and len(t)] + [self.lately]
-        least = max((contest.score(totals) for totals in constants), default=-np.inf)
-        return all(contest.score(totals) <= least for totals in others if len(totals))
+    def _open(self, contest: PlanContest, i: int) -> bool:
+        """Whether a rule may be tried again; one that breaks a limit less often, unless a leader saves for it."""
+        n = len(self.totals[i])
+        breaks = self.leader < 0 and n > 0 and bool((contest.missed(self.totals[i]) > _MARGIN).any())
+        return i not in (self.leader, self.partner) and 0 < n < (_FEWEST if breaks else _SOME)
+
+    def _poor(self) -> bool:
+        """Whether nothing brought more reward than the constant action that costs least."""
+        known = [(rule, totals.mean(axis=0)) for rule, totals in zip(self.rules, self.totals, strict=True) if len(totals)]
+        least = max((tuple(mean[::-1]) for rule, mean in known if not len(rule.where)), default=(np.inf,))[-1]
+        return all(mean[0] <= least for _, mean in known) and bool((self.lately[:, 0] <= least).all())
 
     def _scores(self, contest: PlanContest, errors: float) -> Array:
         """(R,) how good each rule is, or may be: so many standard errors better; -inf for one that was never tried."""
@@ -200,7 +205,7 @@ class RuleTrials:
             return np.zeros(self.J)
         return np.asarray(np.minimum(np.median(last, axis=0) * len(last) / (len(last) + _TRUSTED), 0.0), dtype=np.float64)
 
-    def _add(self, rule: Rule, promised: Array) -> int:
+    def _add(self, rule: SimpleRule, promised: Array) -> int:
         """A new rule; when there is no more room, in the place of the one that brought least."""
         if len(self.rules) < MOST_RULES:
             self.rules.append(rule)

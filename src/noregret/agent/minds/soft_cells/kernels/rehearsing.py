@@ -11,7 +11,7 @@ from noregret.agent.minds.soft_cells.types import Array, Integers
 from noregret.kernels.compiler.jit import jit
 
 
-class Lines(NamedTuple):
+class RuleLines(NamedTuple):
     """Rules, one after the other: rule r has lines ``first[r]`` to ``first[r+1]``, and an action more than lines."""
 
     first: Integers  # (R+1,)
@@ -31,7 +31,7 @@ class Echoes(NamedTuple):
 
 
 @jit
-def action_of(x: Array, r: int, lines: Lines) -> int:
+def action_of(x: Array, r: int, lines: RuleLines) -> int:
     """The action of rule r in a state: that of the first line that holds, else its last one."""
     begin, end = lines.first[r], lines.first[r + 1]
     for k in range(begin, end):
@@ -44,7 +44,7 @@ def action_of(x: Array, r: int, lines: Lines) -> int:
 
 
 @jit
-def rehearse(lines: Lines, echoes: Echoes, starts: Array, draws: Array, n_actions: int) -> Array:
+def rehearse(lines: RuleLines, echoes: Echoes, starts: Array, draws: Array, n_actions: int) -> Array:
     """Play some rules from the same starts with the same draws; returns the mean totals (R,J).
 
     Args:
