@@ -26,7 +26,7 @@ from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, ModelKinds
 from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Planner
 from noregret.agent.minds.soft_cells.rehearsal import PARENTS, searched
 from noregret.agent.minds.soft_cells.rules import packed, unpacked
-from noregret.agent.minds.soft_cells.trials import RuleTrials
+from noregret.agent.minds.soft_cells.trials import PACE, PACE_OF_TABLES, RuleTrials
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Observation
 from noregret.agent.minds.soft_cells.vectors import Draw, VectorModel, most_prototypes
 from noregret.errors import InputError, shown, unknown_name
@@ -105,7 +105,7 @@ class SoftCells:
         self.next = 1  # the number of episodes at which the model is made anew
         self.tally = np.zeros((0, 1 + spec.n_constraints))  # totals of the last episodes of the plan in use
         self.champion: Champion | None = None
-        self.trials = RuleTrials(spec.n_actions, 1 + spec.n_constraints)
+        self.trials = RuleTrials(spec.n_actions, 1 + spec.n_constraints, PACE if spec.dimension else PACE_OF_TABLES)
         self.kinds, self.doubts = ModelKinds(1 + spec.n_constraints), Doubts()
         self.chosen = 0  # the number of episodes after which it was chosen what plays next
 

@@ -30,8 +30,9 @@ _HOPE = 1.0
 #: Episodes of a rule and of the last plans at least before the rule leads, and the standard errors by which it is better.
 _FEWEST, _PLANS, _ERRORS = 4, 8, 1.0
 #: Episodes of plans that are remembered. Where a rule leads, plans play every k over the second episodes, or more seldom: twice
-#: as seldom where they were worse by the third in ranges of returns.
-LATELY, _PACE, _BEHIND = 16, 50, 0.1
+#: as seldom where they were worse by the last in ranges of returns. Over the third where observations are numbers: only
+#: constant actions are tried there, from which nothing is learned.
+LATELY, PACE, PACE_OF_TABLES, _BEHIND = 16, 50, 1000, 0.1
 #: Rules that kept their promise, as is thought before any did. A rule that does not lead is tried so often at most.
 _TRUSTED, _SOME = 3, 8
 #: Episodes that a rehearsal is worth at most.
@@ -52,10 +53,11 @@ class RuleTrials:
     Args:
         n_actions: A.
         n_signals: J.
+        pace: where a rule leads, a plan plays every k over this episodes, or more seldom.
     """
 
-    def __init__(self, n_actions: int, n_signals: int) -> None:
-        self.n_actions, self.J = n_actions, n_signals
+    def __init__(self, n_actions: int, n_signals: int, pace: int = PACE) -> None:
+        self.n_actions, self.J, self.pace = n_actions, n_signals, pace
         some = sorted({0, (n_actions - 1) // 2, n_actions // 2, n_actions - 1})
         self.rules = [constant(a) for a in (range(n_actions) if n_actions <= _ALL else some)]
         self.totals = [np.zeros((0, n_signals)) for _ in self.rules]
@@ -97,7 +99,7 @@ class RuleTrials:
     def _pause(self, episodes: int, contest: PlanContest) -> int:
         """Every so many episodes a plan plays although a rule leads: more seldom later, and where plans were much worse."""
         behind = contest.score(self.totals[self.leader]) - contest.score(self.lately)
-        return max(int(episodes / _PACE * (1.0 + max(behind, 0.0) / _BEHIND)), 2)
+        return max(int(episodes / self.pace * (1.0 + max(behind, 0.0) / _BEHIND)), 2)
 
     def _affords(self, contest: PlanContest) -> bool:
         """Whether the partner's next episode leaves something of what was saved."""
