@@ -42,8 +42,8 @@ _WORTH = 40.0
 _MARGIN, _GAIN, _SAVED = 0.02, 0.005, 3.0
 #: How many ranges of returns it is worth that a rule misses a bound by its whole scale.
 _STRICT = 10.0
-#: By how much of the scale a partner may miss a bound.
-_DEAREST = 0.5
+#: By how many scales a partner may miss a bound.
+_DEAREST = 1.0
 
 #: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
 Search = Callable[[Sequence[SimpleRule], Sequence[SimpleRule], Callable[[Array], Array]], Found]
