@@ -21,7 +21,7 @@ def minds():
 
 @pytest.mark.parametrize("which", range(4), ids=["vectors", "numbers", "shared regression", "regressions"])
 def test_an_episode_that_does_not_count_is_learned_and_leaves_prices_as_they_are(which):
-    a = list(minds())[which].learn(6, progress_bar=False)
+    a = list(minds())[which].learn(7, progress_bar=False)  # after six a constant action is tried
     mind, log = a.learner, list(minds())[which]
     told = []
     take = log.learner.learn

@@ -14,11 +14,15 @@ from noregret._system.arrays import LARGEST, most_bytes
 from noregret.agent.minds.checking import MANY, Checked
 from noregret.agent.minds.soft_cells.contest import KEPT
 from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS
+from noregret.agent.minds.soft_cells.doubts import BINS, PAIRS
 from noregret.agent.minds.soft_cells.dynamics import FOURIER, MOST_DIMENSIONS, POINTS
 from noregret.agent.minds.soft_cells.history import LENGTHS, RECENT
 from noregret.agent.minds.soft_cells.kernels.interpolation import EDGE
 from noregret.agent.minds.soft_cells.kinds import KINDS
 from noregret.agent.minds.soft_cells.planner import MOST_ZOOM
+from noregret.agent.minds.soft_cells.rehearsal import PARENTS
+from noregret.agent.minds.soft_cells.rules import MOST_LINES
+from noregret.agent.minds.soft_cells.trials import LATELY, MOST_RULES
 from noregret.agent.minds.soft_cells.types import Arrays
 from noregret.errors import InputError
 from noregret.problems.worlds import WorldSpec
@@ -44,16 +48,14 @@ def checked(arrays: Arrays, spec: WorldSpec, budget: int) -> Arrays:
     c = Checked(arrays, H=spec.horizon, A=spec.n_actions, m=spec.n_constraints, J=1 + spec.n_constraints)
     out: Arrays = {"counters": c.take("counters", "7", "whole", 0, MANY), "tally": c.take("tally", "tally J")}
     c.must(len(out["tally"]) <= KEPT, "tally", f"totals of at most {KEPT} episodes")
-    episodes, built, settled, _, _, following, resort = out["counters"].tolist()
-    c.must(resort <= spec.n_actions, "counters", "an action, or 0 for none")
-    who = c.take("trials/who", "trials", "whole", 0, spec.n_actions - 1)
-    c.must((np.diff(who) >= 0).all() and (np.bincount(who, minlength=1) <= KEPT).all(), "trials/who", "actions in their order")
-    out |= {"trials/who": who, "trials/totals": c.take("trials/totals", "trials J")}
+    episodes, built, settled, _, _, following, chosen = out["counters"].tolist()
+    _trials(c, out, spec)
+    _doubts(c, out)
     who = c.take("kinds/who", "judged", "whole", 0, len(KINDS) - 1)
     c.must((np.diff(who) >= 0).all() and (np.bincount(who, minlength=1) <= KEPT).all(), "kinds/who", "kinds in their order")
     out |= {"kinds/who": who, "kinds/totals": c.take("kinds/totals", "judged J")}
     out["kinds/waited"] = c.take("kinds/waited", f"{len(KINDS)}", "whole", 0, MANY)
-    c.must(max(built, settled) <= episodes and following >= 1, "counters", "no more than the episodes learned")
+    c.must(max(built, settled, chosen) <= episodes and following >= 1, "counters", "no more than the episodes learned")
     _record(c, out)
     kept = _vectors(c, out, spec) if spec.dimension else _numbers(c, out, spec, budget)
     c.must(bool(kept) == bool(episodes), "counters", "as many episodes as are remembered, or none")
@@ -92,9 +94,48 @@ def checked_plan(plan: Arrays, spec: WorldSpec, waves: int) -> Arrays:
         N, smooth = c.sizes["N"], D + D * (D + 1) // 2 + waves
     out["V"] = c.take("V", f"{spec.horizon + 1} J {N}", "single", -1e30, 1e30)
     out["coef"] = c.take("coef", f"H J {smooth}", "single", -1e30, 1e30)
-    out["constant"] = c.take("constant", "", "whole", -1, spec.n_actions - 1)
+    c.must(_rules(c, out, "rule.", spec) <= 1, "rule.lines", "one rule, or none")
     c.nothing_else()
     return out
+
+
+def _rules(c: Checked, out: Arrays, group: str, spec: WorldSpec) -> int:
+    """Rules, one after the other; how many."""
+    lines = c.take(f"{group}lines", f"{group}rules", "whole", 0, MOST_LINES)
+    n = int(lines.sum())
+    out |= {
+        f"{group}lines": lines,
+        f"{group}where": c.take(f"{group}where", f"{n} 2", "whole", 0, max(spec.dimension, 1) - 1),
+        f"{group}how": c.take(f"{group}how", f"{n} 3"),
+        f"{group}actions": c.take(f"{group}actions", f"{n + len(lines)}", "whole", 0, spec.n_actions - 1),
+    }
+    return len(lines)
+
+
+def _trials(c: Checked, out: Arrays, spec: WorldSpec) -> None:
+    n = _rules(c, out, "trials/", spec)
+    c.must(0 < n <= MOST_RULES, "trials/lines", f"at most {MOST_RULES} rules")
+    who = c.take("trials/who", "trials", "whole", 0, n - 1)
+    c.must((np.diff(who) >= 0).all() and (np.bincount(who, minlength=1) <= KEPT).all(), "trials/who", "rules in their order")
+    out |= {"trials/who": who, "trials/totals": c.take("trials/totals", "trials J")}
+    out["trials/promised"] = c.take("trials/promised", f"{n} J", odd="nan")
+    out["trials/lately"] = lately = c.take("trials/lately", "lately J")
+    c.must(len(lately) <= LATELY, "trials/lately", f"totals of at most {LATELY} episodes")
+    c.must(_rules(c, out, "trials/pool.", spec) <= PARENTS, "trials/pool.lines", f"at most {PARENTS} rules")
+    out |= {"trials/now": c.take("trials/now", "4", "whole", 0, MANY), "trials/saved": c.take("trials/saved", "m")}
+    playing, leader, partner, _ = out["trials/now"].tolist()
+    c.must(max(playing, leader, partner) <= n, "trials/now", "rules, or 0 for none")
+    played = [rule == 0 or bool((who == rule - 1).any()) for rule in (leader, partner)]
+    c.must(all(played) and (leader > 0 or partner == 0), "trials/now", "a leading rule that has played, and its partner")
+
+
+def _doubts(c: Checked, out: Arrays) -> None:
+    out["doubts/bins"] = bins = c.take("doubts/bins", f"{BINS} 3", low=-SQUARE, high=SQUARE)
+    c.must((bins[:, [0, 2]] >= 0.0).all() and (bins[:, 0] <= MANY).all(), "doubts/bins", "counts and sums of squares")
+    out["doubts/rewards"] = rewards = c.take("doubts/rewards", "2", low=-SQUARE, high=SQUARE)
+    c.must(rewards[1] >= 0.0, "doubts/rewards", "a sum of squares")
+    out["doubts/pairs"] = pairs = c.take("doubts/pairs", "pairs 2")
+    c.must(len(pairs) <= PAIRS, "doubts/pairs", f"rewards of at most {PAIRS} episodes")
 
 
 def _record(c: Checked, out: Arrays) -> None:

@@ -41,7 +41,12 @@ class PlanContest(NamedTuple):
 
     def score(self, tally: Array) -> float:
         """One number: the mean return, less what is missed."""
-        return float(tally[:, 0].mean() / self.apart - _PENALTY * np.maximum(self.missed(tally) - 0.02, 0.0).sum())
+        return float(self.scores(tally.mean(axis=0)[None])[0])
+
+    def scores(self, means: Array, penalty: float = _PENALTY) -> Array:
+        """(R,) the same for mean totals (R,1+m), with so many ranges of returns for a bound that is missed by its scale."""
+        missed = np.maximum((self.aim.bounds - means[:, 1:]) / self.aim.scale - 0.02, 0.0).sum(axis=1)
+        return np.asarray(means[:, 0] / max(self.apart, 1e-12) - penalty * missed, dtype=np.float64)
 
     def lost(self, now: Array, best: Array, share: float = _SHARE, errors: float = _ERRORS) -> bool:
         """Whether a plan with the tally ``now`` is clearly worse than the champion with the tally ``best``.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noregret.agent.minds.protocol import PlayedEpisode
-from noregret.agent.minds.soft_cells.history import Transitions, Units
+from noregret.agent.minds.soft_cells.history import Transitions, Units, cheapest
 from noregret.agent.minds.soft_cells.kernels.rows import ModelRows, no_pools
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values
 from noregret.agent.minds.soft_cells.returning import come_back, leading, led, numbered
@@ -89,6 +89,10 @@ class Counts:
         counted = _Counted(row, after, times, self.visits[:n].copy(), self.sums[:n], self.allowed[:n].copy())
         states = {"states": np.array(list(self.place), dtype=np.int64), "starts": self.starts[:n].copy()}
         return CountModel(units, states | counted.parts())
+
+    def cheapest(self) -> int:
+        """The action whose steps brought most of the signals that are to reach bounds."""
+        return cheapest(self.visits.sum(axis=0), self.sums.sum(axis=0))
 
     def arrays(self) -> Arrays:
         """All counts, by name."""

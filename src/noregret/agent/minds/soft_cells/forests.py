@@ -61,13 +61,13 @@ class ForestModel:
         """
         horizon, random = how
         most = int(min(USED, max(_WORK / (seen.masks.shape[1] * TREES * min(horizon, _STEPS)), _FEWEST)))
-        used = _choose(len(seen.actions), most, random)
+        used = choose(len(seen.actions), most, random)
         A, after, ended = seen.masks.shape[1], seen.after[used], seen.ended[used]
         signals = np.clip(units.of(seen.signals[used]), 0.0, 1.0)
         starts = np.unique(np.linspace(0, len(seen.first) - 1, min(len(seen.first), STARTS)).astype(np.int64))
         n, N = len(used), len(used) + len(starts)
         followed = np.where(ended, N, np.arange(n))
-        forest = Grown(seen.before[used], _targets(signals, ended, worth(used), after), signals, followed)
+        forest = Grown(seen.before[used], targets(signals, ended, (worth(used), _WORTH), (after, _PLACE)), signals, followed)
         for a in range(A):
             mine = np.flatnonzero(seen.actions[used] == a)
             forest.add(mine if len(mine) else np.arange(n), random)
@@ -201,8 +201,14 @@ class Grown:
         return {name: np.concatenate(parts) for name, parts in self._parts.items()}
 
 
-def _choose(n: int, most: int, random: np.random.Generator) -> Integers:
-    """The transitions that are used: all, or half of them the newest and half drawn from the rest."""
+def choose(n: int, most: int, random: np.random.Generator) -> Integers:
+    """The transitions that are used: all, or half of them the newest and half drawn from the rest.
+
+    Args:
+        n: how many there are.
+        most: how many are used at most.
+        random: draws.
+    """
     if n <= most:
         return np.arange(n)
     old = random.choice(n - most // 2, most - most // 2, replace=False)
@@ -226,10 +232,17 @@ def still_brought(seen: Transitions, units: Units, horizon: int) -> Array:
     return np.asarray(ahead - left @ np.linalg.lstsq(left, ahead, rcond=None)[0], dtype=np.float64)
 
 
-def _targets(signals: Array, ended: Flags, worth: Array, after: Array) -> Array:
-    """(n,E) what splits are chosen by."""
-    place = _PLACE / math.sqrt(after.shape[1])
-    columns = [(signals, 1.0), (ended[:, None].astype(np.float64), 1.0), (worth, _WORTH), (after, place)]
+def targets(signals: Array, ended: Flags, worth: tuple[Array, float], place: tuple[Array, float]) -> Array:
+    """(n,E) what splits are chosen by.
+
+    Args:
+        signals: (n,J) mapped; they count for 1, and so do ends.
+        ended: (n,).
+        worth: (n,J) what followed was worth, and what it counts for.
+        place: (n,D) where it led or how it moved, and what that counts for.
+    """
+    led, counts = place
+    columns = [(signals, 1.0), (ended[:, None].astype(np.float64), 1.0), worth, (led, counts / math.sqrt(led.shape[1]))]
     return np.concatenate([weight * _unit(part) for part, weight in columns], axis=1)
 
 

@@ -161,6 +161,20 @@ class Record:
             setattr(self, name, arrays[name])
 
 
+def cheapest(visits: Array | Integers, sums: Array) -> int:
+    """The action whose steps brought most of the signals that are to reach bounds; of equal ones the middle one.
+
+    Args:
+        visits: (A,) how often each was taken.
+        sums: (A,J) what they brought.
+    """
+    known = np.flatnonzero(visits)
+    mean = sums[known, 1:] / visits[known, None]
+    worth = (mean / np.maximum(np.ptp(mean, axis=0), 1e-12)).sum(axis=1)
+    best = known[worth >= worth.max() - 1e-9]
+    return int(best[len(best) // 2])
+
+
 class EpisodeMemory:
     """Whole episodes under a budget of transitions.
 
@@ -206,6 +220,15 @@ class EpisodeMemory:
             last + 1 - lengths,
             lengths,
         )
+
+    def cheapest(self) -> int:
+        """The action whose steps brought most of the signals that are to reach bounds; of equal ones the middle one."""
+        actions = np.concatenate([episode[1] for episode in self.episodes])
+        signals = np.concatenate([episode[2] for episode in self.episodes])
+        visits = np.bincount(actions, minlength=self.spec.n_actions)
+        sums = np.zeros((self.spec.n_actions, signals.shape[1]))
+        np.add.at(sums, actions, signals)
+        return cheapest(visits, sums)
 
     def arrays(self) -> Arrays:
         """The kept episodes, by name."""

@@ -13,8 +13,9 @@ import numpy as np
 from noregret._system.checks import integer
 from noregret.agent.minds.protocol import PlayedEpisode, Policy
 from noregret.agent.minds.soft_cells.checks import checked, checked_plan
-from noregret.agent.minds.soft_cells.contest import TRIVIAL, PlanContest, count
+from noregret.agent.minds.soft_cells.contest import PlanContest, count
 from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS, CountModel, Counts, table_of
+from noregret.agent.minds.soft_cells.doubts import Doubts
 from noregret.agent.minds.soft_cells.dual import PASSES, Aim, PriceSearch
 from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS
 from noregret.agent.minds.soft_cells.forests import STARTS, TREES, USED, ForestModel
@@ -23,8 +24,10 @@ from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
 from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, ModelKinds
 from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Planner
-from noregret.agent.minds.soft_cells.trials import ConstantTrials
-from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
+from noregret.agent.minds.soft_cells.rehearsal import PARENTS, searched
+from noregret.agent.minds.soft_cells.rules import packed, unpacked
+from noregret.agent.minds.soft_cells.trials import PACE, PACE_OF_TABLES, RuleTrials
+from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Observation
 from noregret.agent.minds.soft_cells.vectors import Draw, VectorModel, most_prototypes
 from noregret.errors import InputError, shown, unknown_name
 from noregret.problems.worlds import WorldSpec
@@ -45,6 +48,8 @@ _GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
 _WORK, _PASSES = 20_000_000, 20
 #: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
 _LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
+#: What names of arrays begin with.
+_GROUPS = ("record", "memory", "dual", "trials", "kinds", "doubts", "plan", "best")
 
 
 @dataclass
@@ -100,9 +105,9 @@ class SoftCells:
         self.next = 1  # the number of episodes at which the model is made anew
         self.tally = np.zeros((0, 1 + spec.n_constraints))  # totals of the last episodes of the plan in use
         self.champion: Champion | None = None
-        self.trials = ConstantTrials(spec.n_actions, 1 + spec.n_constraints)
-        self.kinds = ModelKinds(1 + spec.n_constraints)
-        self.resort = -1  # the constant action that plays until the next model, as the plan was clearly worse; -1 for none
+        self.trials = RuleTrials(spec.n_actions, 1 + spec.n_constraints, PACE if spec.dimension else PACE_OF_TABLES)
+        self.kinds, self.doubts = ModelKinds(1 + spec.n_constraints), Doubts()
+        self.chosen = 0  # the number of episodes after which it was chosen what plays next
 
     # -- playing
 
@@ -110,6 +115,14 @@ class SoftCells:
         """Make a new model or new prices if it is time."""
         if not self.episodes:
             return
+        self._settle()
+        if self.chosen < self.episodes and self.planner is not None:
+            self.chosen, contest = self.episodes, self._contest(self.planner)
+            search = partial(searched, self.memory, self.record.units(), (self.seed, 0x5EA2, self.episodes))
+            self.trials.choose(self.episodes, contest, self.memory.cheapest, search)
+
+    def _settle(self) -> None:
+        """The model and the prices."""
         fresh = self.episodes >= self.next or self.planner is None
         if fresh:
             self._build()
@@ -120,8 +133,7 @@ class SoftCells:
         if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
             return
         self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
-        self.settled = self.episodes
-        self.plans += 1
+        self.settled, self.plans = self.episodes, self.plans + 1
 
     def chances(self, step: int, observation: Observation, mask: Flags | None = None) -> Array:
         """The probabilities (A,) of the actions; all the same before anything was learned.
@@ -132,7 +144,7 @@ class SoftCells:
             mask: (A,) which actions can be taken; None for all.
         """
         could = np.ones(self.spec.n_actions, dtype=np.bool_) if mask is None else np.asarray(mask, dtype=np.bool_)
-        if (action := self.constant) >= 0 and could[action]:
+        if (rule := self.trials.rule) is not None and could[action := rule.at(observation)]:
             return np.asarray(np.eye(self.spec.n_actions)[action], dtype=np.float64)
         if self.planner is None:
             return np.asarray(could / could.sum(), dtype=np.float64)
@@ -146,7 +158,8 @@ class SoftCells:
         if self.planner is None:
             return {}
         values = self.planner.values
-        return self.planner.arrays() | {"V": values.V.copy(), "coef": values.coef.copy(), "constant": np.array(self.constant)}
+        rule = {f"rule.{name}": part for name, part in packed([] if self.trials.rule is None else [self.trials.rule]).items()}
+        return self.planner.arrays() | {"V": values.V.copy(), "coef": values.coef.copy()} | rule
 
     def policy(self, plan: Arrays) -> Policy:
         """The policy of a plan, all of which is checked first; an empty plan gives all actions the same chance."""
@@ -155,7 +168,8 @@ class SoftCells:
         plan = checked_plan(plan, self.spec, 0 if self.draw is None else len(self.draw.smooth.phases))
         model = self._model(plan)
         wish = Wish(plan["prices"], float(plan["sharpness"]), plan["unknown"], model.units.end)
-        return Planned(model, wish, PlanValues(plan["V"], plan["coef"]), int(plan["constant"]))
+        rules = unpacked({name.removeprefix("rule."): part for name, part in plan.items() if name.startswith("rule.")})
+        return Planned(model, wish, PlanValues(plan["V"], plan["coef"]), rules[0] if rules else None)
 
     # -- learning
 
@@ -164,12 +178,11 @@ class SoftCells:
         self.spec = self.record.spec = self.memory.spec = replace(self.spec, limits=limits)
         self.record.bounds = self.record.signs[1:] * self.spec.limits
         self.settled = 0
-        if forget:
-            self.costs.debt = np.zeros_like(self.costs.debt)
+        self.costs.debt = self.costs.debt * (not forget)
 
     def learn(self, played: PlayedEpisode, counts: bool = True) -> None:
         """Remember an episode, and compare what it brought with what was expected, unless somebody else played it."""
-        signals, constant = self.record.signals(played), self.constant
+        signals, rule = self.record.signals(played), self.trials.rule
         self.record.add(signals, played.terminated)
         self.memory.add(played, signals)
         self.episodes += 1
@@ -181,21 +194,18 @@ class SoftCells:
         if not counts:
             return
         totals = signals.sum(axis=0)
-        if constant >= 0:
-            if (np.asarray(played.actions) == constant).all():  # else a mask forbade it, or another plan played
-                self.trials.add(constant, totals)
+        contest = self._contest(self.planner)
+        if rule is not None and not rule.plays(played):  # a mask forbade it, or another plan played
             return
-        self.costs.observe(totals[1:], self._aim(self.planner))
-        self.tally = count(self.tally, totals)
-        self.kinds.add(FOREST if isinstance(self.planner.model, ForestModel) else CELLS, totals)
-        self._compare(self._contest(self.planner))
-
-    @property
-    def constant(self) -> int:
-        """The action that plays an episode alone which begins now, on trial or as the last resort; -1 where the plan plays."""
-        if self.planner is None or self.resort >= 0:
-            return self.resort
-        return self.trials.due(self.episodes, self._contest(self.planner), self.tally)
+        self.doubts.look(played, self.planner, rule is None)
+        self.trials.add(totals, contest, rule is not None)
+        if rule is None:
+            self.costs.observe(totals[1:], contest.aim)
+            self.tally = count(self.tally, totals)
+            self.kinds.add(FOREST if isinstance(self.planner.model, ForestModel) else CELLS, totals)
+            self._compare(contest)
+        plans = [*self.kinds.totals, *([] if self.champion is None else [self.champion.tally])]
+        self.trials.judge(contest, plans, self.doubts.off(self.record.apart))
 
     def _contest(self, planner: Planner) -> PlanContest:
         return PlanContest(self.record.apart, self._aim(planner))
@@ -213,10 +223,6 @@ class SoftCells:
             self.planner, self.tally = best.planner, best.tally
             self.costs.restore(best.prices | {"debt": self.costs.debt})
             self.alarms += 1
-        simple = self.trials.best(contest)
-        known = [self.tally] if self.champion is None else [self.tally, self.champion.tally]
-        if simple is not None and all(contest.lost(tally, simple[1], TRIVIAL) for tally in known):
-            self.resort = simple[0]
 
     def _build(self) -> None:
         """A new model from all that is remembered."""
@@ -226,11 +232,11 @@ class SoftCells:
         outlook = Outlook.of(self.record, units)
         model = self.memory.model(units) if isinstance(self.memory, Counts) else self._vectors(self.memory, units, outlook)
         self.planner = Planner(model, outlook, self.spec.horizon)
-        self.built, self.tally, self.resort = self.episodes, self.tally[:0], -1
+        self.built, self.tally = self.episodes, self.tally[:0]
         if isinstance(model, CountModel) and not self.record.met.all():  # what was tried last is not to be tried again
             self.next = self.built + 1 + model.work(self.spec.horizon) // _WORK
             return
-        kind = 0 if self.spec.dimension else 1
+        kind = int(self.spec.dimension == 0)
         self.next = max(self.built + 1, min(math.ceil(_GROWTH[kind] * self.built), self.built + _PATIENCE[kind]))
 
     def _vectors(self, memory: EpisodeMemory, units: Units, outlook: Outlook) -> Model:
@@ -248,15 +254,8 @@ class SoftCells:
             worth = partial(last.worth, seen, units)
             return ForestModel.learned(seen, units, worth, (self.spec.horizon, random))
         sides = last.model.sides if last is not None and isinstance(last.model, VectorModel) else None
-        score = self._score(units, outlook, (seen.signals, seen.first, seen.lengths, seen.ended))
+        score = outlook.scores(seen, units, self.costs.Y, self.spec.horizon)
         return VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
-
-    def _score(self, units: Units, outlook: Outlook, seen: tuple[Array, Integers, Integers, Flags]) -> Array:
-        """How good each kept episode was: its mapped reward and, at today's prices, its utilities."""
-        signals, first, lengths, ended = seen
-        prices = np.concatenate([[1.0], self.costs.Y / outlook.zoom])
-        after = (self.spec.horizon - lengths) * ended[first + lengths - 1]
-        return np.asarray(np.add.reduceat(units.of(signals) @ prices, first) + after * (units.end @ prices), dtype=np.float64)
 
     def _aim(self, planner: Planner) -> Aim:
         """What prices are searched for. At the largest price a fifth of a bound's scale outweighs the spread of returns."""
@@ -316,8 +315,7 @@ class SoftCells:
                 f"debt {self.costs.debt[i]:.3g}"
             )
         lines += self.kinds.describe() if spec.dimension else []
-        if self.resort >= 0:
-            lines.append(f"constant: action {self.resort} plays until the next model, as the plan was clearly worse")
+        lines += self.trials.describe() + self.doubts.describe(self.record.apart)
         lines.append(
             f"plans: {self.plans} after {self.episodes} episodes, {self.alarms} given up for a better one; next at {self.next}"
         )
@@ -337,7 +335,7 @@ class SoftCells:
         kept = n * (8 * (spec.dimension + J + 2) + A)
         working = n * (8 * (4 * spec.dimension + 8 * D + 6 * J + 24) + A)
         model = N * A * (8 * (D + J) * 3 + 4 * p + 8 * 5 * (2 * D + 2)) + 16 * N * (P + p)
-        trees = USED * TREES * (A * (8 + 4 + 4) + 60) + USED * A * 8 * (J + 4)
+        trees = USED * TREES * (A * (8 + 4 + 4) + 60) + USED * A * 8 * (J + 4) + USED * 8 * (4 * spec.dimension + J + PARENTS)
         more = 2 * 4 * (H + 1) * J * max(USED + STARTS + 1 - N, 0)
         return kept + working + 3 * (model + trees) + 2 * values + more + 100 * 3000 * P
 
@@ -345,10 +343,10 @@ class SoftCells:
 
     def arrays(self) -> Arrays:
         """All that was learned, by name."""
-        counters = [self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.resort + 1]
+        counters = [self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.chosen]
         out: Arrays = {"counters": np.array(counters, dtype=np.int64), "tally": self.tally.copy()}
         groups = {"record": self.record.arrays(), "memory": self.memory.arrays(), "dual": self.costs.arrays()}
-        groups |= {"trials": self.trials.arrays(), "kinds": self.kinds.arrays()}
+        groups |= {"trials": self.trials.arrays(), "kinds": self.kinds.arrays(), "doubts": self.doubts.arrays()}
         if self.planner is not None:
             groups["plan"] = self.planner.arrays()
         best = self.champion
@@ -364,16 +362,18 @@ class SoftCells:
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave, all of which is checked first; the plan in use is made again, bit for bit."""
         arrays = checked(arrays, self.spec, self.states)
-        groups: dict[str, Arrays] = {name: {} for name in ("record", "memory", "dual", "trials", "kinds", "plan", "best")}
+        groups: dict[str, Arrays] = {name: {} for name in _GROUPS}
         try:
             for name, value in arrays.items():
                 if "/" in name:
                     group, _, rest = name.partition("/")
                     groups[group][rest] = value
-            self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, resort = arrays["counters"].tolist()
-            self.tally, self.resort = arrays["tally"].copy(), resort - 1
+            self.episodes, self.built, self.settled, self.alarms, *counters = arrays["counters"].tolist()
+            self.plans, self.next, self.chosen = counters
+            self.tally = arrays["tally"].copy()
             self.trials.restore(groups["trials"])
             self.kinds.restore(groups["kinds"])
+            self.doubts.restore(groups["doubts"])
             self.record.restore(groups["record"])
             self.memory.restore(groups["memory"])
             self.costs.restore(groups["dual"])

@@ -11,6 +11,7 @@ from noregret.agent.minds.soft_cells.counts import CountModel
 from noregret.agent.minds.soft_cells.forests import ForestModel, still_brought
 from noregret.agent.minds.soft_cells.history import Record, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values, backward, soft_max
+from noregret.agent.minds.soft_cells.rules import SimpleRule
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
 from noregret.agent.minds.soft_cells.vectors import VectorModel
 
@@ -49,6 +50,20 @@ class Outlook(NamedTuple):
         unknown = np.vstack([np.minimum(record.best_ahead(units) + floor * left, left), ~record.met[:, None] * left])
         return cls(zoom, spread, unknown, zooms)
 
+    def scores(self, seen: Transitions, units: Units, Y: Array, horizon: int) -> Array:
+        """(episodes,) how good each kept episode was: its mapped reward and, at given prices, its utilities.
+
+        Args:
+            seen: all transitions.
+            units: how signals are mapped.
+            Y: (m,) the prices.
+            horizon: H.
+        """
+        prices = np.concatenate([[1.0], Y / self.zoom])
+        after = (horizon - seen.lengths) * seen.ended[seen.first + seen.lengths - 1]
+        earned = np.add.reduceat(units.of(seen.signals) @ prices, seen.first)
+        return np.asarray(earned + after * (units.end @ prices), dtype=np.float64)
+
 
 class Planned(NamedTuple):
     """What a plan does: a model, what was planned for, and the values that were found."""
@@ -56,7 +71,7 @@ class Planned(NamedTuple):
     model: Model
     wish: Wish
     values: PlanValues
-    constant: int = -1  # an action that is played throughout, where it can be taken; -1 for none
+    rule: SimpleRule | None = None  # a rule that plays in place of the plan, where its action can be taken
 
     def chances(self, step: int, observation: Observation, mask: Flags | None = None) -> Array:
         """The probabilities (A,) of actions. Where nothing is known, all actions that the mask allows have the same.
@@ -67,8 +82,8 @@ class Planned(NamedTuple):
             mask: (A,) which actions can be taken; None for all.
         """
         could = np.ones(self.model.parts["visits"].shape[1], dtype=np.bool_) if mask is None else mask
-        if self.constant >= 0 and could[self.constant]:
-            return np.asarray(np.eye(len(could))[self.constant], dtype=np.float64)
+        if self.rule is not None and could[action := self.rule.at(observation)]:
+            return np.asarray(np.eye(len(could))[action], dtype=np.float64)
         Q = self.model.values(observation, step, self.wish, self.values)
         if Q is None:
             return np.asarray(could / could.sum(), dtype=np.float64)
@@ -92,8 +107,8 @@ class Planned(NamedTuple):
             Q = np.zeros((J, N * A), np.float32)
             action_values(rows, self.wish, self.values.V[h + 1], H - h, Q, (0, N))
             soft_max(Q, every, self.wish, out[h])
-        if self.constant >= 0:
-            out[...] = np.eye(A)[self.constant]
+        if self.rule is not None:
+            out[:, list(model.place.values())] = np.eye(A)[self.rule(np.array(list(model.place), dtype=np.float64)[:, None])]
         return model.place, out
 
 
@@ -124,6 +139,12 @@ class Planner:
         backward(self.rows, self.wish, self.values)
         units = self.model.units
         return np.asarray(self.values.V[0, 1:] @ self.model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
+
+    @property
+    def expected(self) -> float:
+        """The raw reward that the plan is expected to bring, with what is hoped of the unknown."""
+        units = self.model.units
+        return float(self.values.V[0, 0] @ self.model.starts * units.width[0] + self.H * units.low[0])
 
     def worth(self, seen: Transitions, units: Units, used: Integers) -> Array:
         """(n,J) what the states after some transitions are worth halfway to the end, for trees to be split by.

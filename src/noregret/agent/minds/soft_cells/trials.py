@@ -1,73 +1,329 @@
-"""Constant actions, tried early: the simplest policies there are, which no plan may be clearly worse than.
+"""Simple rules on trial: constant actions and rules of a few lines, which no plan may be clearly worse than.
 
-At first every fourth episode plays a single action throughout: each action once, then the best few some times more.
-What they bring is kept. A plan that plays clearly worse than the best of them gives way to it until there is a new model. As
-long as the best of them looks better than the plan in use, every eighth episode tries it once more.
+At most every fourth episode is a trial, and few in all: 2.4 √k of k. Constant actions come first, where there are few of them
+all, else the cheapest, the middle one and both ends. Then new rules, the best of many that were rehearsed (:mod:`.rehearsal`),
+and the most hopeful of those tried before take turns. Only a rule that may be better than what plays is tried.
+
+A rule that is clearly better than the last plans *leads*: it plays, and plans play every few episodes until their last
+episodes are as good.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import numpy as np
 
 from noregret.agent.minds.soft_cells.contest import PlanContest, count
+from noregret.agent.minds.soft_cells.rehearsal import PARENTS, Found
+from noregret.agent.minds.soft_cells.rules import SimpleRule, constant, packed, unpacked
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers
 
-#: Actions that are tried, at most; how many of them are tried again, and how often.
-_MOST, _BEST, _AGAIN = 30, 2, 2
-#: Every so many episodes one is a trial, until all are done; and later, while the best constant action looks better.
-_EVERY, _LATER = 4, 8
+#: Constant actions that are all tried, at most; of more actions only some are. Rules on trial, at most.
+_ALL, MOST_RULES = 8, 60
+#: At most every so many episodes one is a trial; of k episodes at most so many √k.
+_EVERY, _SHARE = 4, 2.4
+#: A trial must be better by hope: so many standard errors are added to what it brought.
+_HOPE = 1.0
+#: Episodes of a rule and of the last plans at least before the rule leads, and the standard errors by which it is better.
+_FEWEST, _PLANS, _ERRORS = 4, 8, 1.0
+#: Episodes of plans that are remembered. Where a rule leads, plans play every k over the second episodes, or more seldom: twice
+#: as seldom where they were worse by the last in ranges of returns. Over the third where observations are numbers: only
+#: constant actions are tried there, from which nothing is learned.
+LATELY, PACE, PACE_OF_TABLES, _BEHIND = 16, 50, 1000, 0.1
+#: Rules that kept their promise, as is thought before any did. A rule that does not lead is tried so often at most.
+_TRUSTED, _SOME = 3, 8
+#: Episodes that a rehearsal is worth at most.
+_WORTH = 40.0
+#: What a leader and its partner together keep free, as a share of the scale; the least that a partner brings, in ranges of
+#: returns; and how much may be saved, in scales.
+_MARGIN, _GAIN, _SAVED = 0.02, 0.005, 3.0
+#: How many ranges of returns it is worth that a rule misses a bound by its whole scale.
+_STRICT = 10.0
+#: By how many scales a partner may miss a bound.
+_DEAREST = 1.0
+
+#: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
+Search = Callable[[Sequence[SimpleRule], Sequence[SimpleRule], Callable[[Array], Array]], Found]
 
 
-class ConstantTrials:
-    """What constant actions brought.
+class RuleTrials:
+    """What rules brought, and which of them plays the next episode.
 
     Args:
         n_actions: A.
         n_signals: J.
+        pace: where a rule leads, a plan plays every k over this episodes, or more seldom.
     """
 
-    def __init__(self, n_actions: int, n_signals: int) -> None:
-        self.tried = np.unique(np.linspace(0, n_actions - 1, min(n_actions, _MOST)).astype(np.int64))
-        self.totals = [np.zeros((0, n_signals)) for _ in self.tried]
+    def __init__(self, n_actions: int, n_signals: int, pace: int = PACE) -> None:
+        self.n_actions, self.J, self.pace = n_actions, n_signals, pace
+        some = sorted({0, (n_actions - 1) // 2, n_actions // 2, n_actions - 1})
+        self.rules = [constant(a) for a in (range(n_actions) if n_actions <= _ALL else some)]
+        self.totals = [np.zeros((0, n_signals)) for _ in self.rules]
+        self.promised = np.full((len(self.rules), n_signals), np.nan)  # estimated totals, of rules that were rehearsed
+        self.lately = np.zeros((0, n_signals))  # of the last plans
+        self.playing = self.leader = -1  # the rule that plays the next episode, and the one that leads; -1 for the plan
+        self.partner = -1  # a dearer rule that plays as often as the leader saves enough for it; -1 for none
+        self.saved = np.zeros(n_signals - 1)  # by how much bounds were met since a rule leads, in all
+        self.made = 0  # turns of new rules and of rules that may be better
+        self.pool: list[SimpleRule] = []  # what the next search begins with
 
-    def due(self, episodes: int, contest: PlanContest, tally: Array) -> int:
-        """The action whose turn it is after so many episodes, or -1.
+    @property
+    def rule(self) -> SimpleRule | None:
+        """The rule that plays the next episode; None where the plan does."""
+        return self.rules[self.playing] if self.playing >= 0 else None
+
+    def choose(self, episodes: int, contest: PlanContest, cheapest: Callable[[], int], search: Search) -> None:
+        """Choose what plays the next episode.
 
         Args:
             episodes: all that were learned from.
             contest: what totals are compared by.
-            tally: (k,1+m) totals of the plan in use.
+            cheapest: tells the action whose steps cost least.
+            search: finds new rules.
         """
-        n, again = len(self.tried), min(_BEST, len(self.tried)) * _AGAIN
-        turn = (episodes - 1) // _EVERY - 1
-        if turn >= n + again and episodes % _LATER == 1 and len(tally):
-            best = self.best(contest)
-            return -1 if best is None or contest.score(best[1]) <= contest.score(tally) else best[0]
-        if episodes % _EVERY != 1 or not 0 <= turn < n + again or n < 2:
+        self.playing = self.partner if self._affords(contest) else self.leader
+        if self.leader >= 0 and episodes % self._pause(episodes, contest) == 0:
+            self.playing = -1
+        if episodes < _EVERY or episodes % _EVERY != 1 or self.n_actions < 2:
+            return
+        if not self.made and self.n_actions > _ALL:
+            likely = cheapest()
+            self.rules = [rule for rule in self.rules if rule.actions[0] != likely] + [constant(likely)]
+            self.totals = [np.zeros((0, self.J)) for _ in self.rules]
+            self.promised = np.full((len(self.rules), self.J), np.nan)
+        if (tried := self._next(episodes, contest, search)) >= 0:
+            self.playing = tried
+
+    def _pause(self, episodes: int, contest: PlanContest) -> int:
+        """Every so many episodes a plan plays although a rule leads: more seldom later, and where plans were much worse."""
+        behind = contest.score(self.totals[self.leader]) - contest.score(self.lately)
+        return max(int(episodes / self.pace * (1.0 + max(behind, 0.0) / _BEHIND)), 2)
+
+    def _affords(self, contest: PlanContest) -> bool:
+        """Whether the partner's next episode leaves something of what was saved."""
+        if self.leader < 0 or self.partner < 0:
+            return False
+        left = self.saved + self._mean(self.partner, self._trust()[1])[1:] - contest.aim.bounds
+        return bool((left >= _MARGIN * contest.aim.scale).all())
+
+    def _mixed(self, contest: PlanContest, means: Array) -> Array:
+        """(R,) how good rules with such mean totals (R,J) are, alone or as a partner."""
+        trust = self._trust()[1]
+        tried = [self.leader] if self.leader >= 0 else [i for i, totals in enumerate(self.totals) if len(totals)]
+        leads = np.array([self._mean(i, trust) for i in tried]).reshape(-1, self.J)
+        if not len(leads):
+            return contest.scores(means, _STRICT)
+        return _pair(contest, leads[int(np.argmax(contest.scores(leads, _STRICT)))], means)[0]
+
+    def _next(self, episodes: int, contest: PlanContest, search: Search) -> int:
+        """The rule to be tried; -1 for none."""
+        room = self.made < _SHARE * math.sqrt(episodes)
+        fresh = [i for i, rule in enumerate(self.rules) if not len(self.totals[i]) and not len(rule.where)]
+        if fresh and self.made < 2 * len(self.rules):
+            self.made += 1
+            return fresh[0 if self.n_actions <= _ALL else -1]
+        if contest.apart <= 0.0:
             return -1
-        if turn < n or contest.apart <= 0.0:
-            return int(self.tried[turn % n])
-        order = sorted(range(n), key=lambda i: -contest.score(self.totals[i][:1]) if len(self.totals[i]) else np.inf)
-        return int(self.tried[order[(turn - n) % min(_BEST, n)]])
+        if self.leader < 0:
+            least = contest.score(self.lately) if len(self.lately) else -np.inf
+        else:
+            playing = [self.leader] if self.partner < 0 else [self.leader, self.partner]
+            least = float(self._scores(contest, 0.0)[playing].max())
+        scores, hopes = self._scores(contest, 0.0), self._scores(contest, _HOPE)
+        others = [i for i in range(len(self.rules)) if self._open(contest, i)]
+        best = max(others, key=lambda i: scores[i], default=-1)
+        if best >= 0 and scores[best] > least:
+            return best
+        if not room:
+            return -1
+        self.made += 1
+        if self.made % 2:
+            order = [i for i in np.argsort(-scores, kind="stable")[:PARENTS].tolist() if len(self.totals[i])]
+            found = search([self.rules[i] for i in order], self.pool, partial(self._mixed, contest))
+            self.pool = found.pool
+            self.promised[order] = found.known
+            if found.rules and self._mixed(contest, found.totals[:1] + self._off())[0] > least:
+                return self._add(found.rules[0], found.totals[0])
+            if found.bold and self._poor():
+                return self._add(found.bold[0], np.full(self.J, np.nan))
+        best = max(others, key=lambda i: hopes[i], default=-1)
+        return best if best >= 0 and hopes[best] > least else -1
 
-    def add(self, action: int, totals: Array) -> None:
-        """Count an episode that was played with one action throughout."""
-        i = int(np.searchsorted(self.tried, action))
-        self.totals[i] = count(self.totals[i], totals)
+    def _open(self, contest: PlanContest, i: int) -> bool:
+        """Whether a rule may be tried again; one that breaks a limit less often, unless a leader saves for it."""
+        n = len(self.totals[i])
+        breaks = self.leader < 0 and n > 0 and bool((contest.missed(self.totals[i]) > _MARGIN).any())
+        return i not in (self.leader, self.partner) and 0 < n < (_FEWEST if breaks else _SOME)
 
-    def best(self, contest: PlanContest) -> tuple[int, Array] | None:
-        """The action with the best totals among those tried more than once, and these totals."""
-        known = [] if contest.apart <= 0.0 else [i for i, totals in enumerate(self.totals) if len(totals) > 1]
-        if not known:
-            return None
-        i = max(known, key=lambda i: contest.score(self.totals[i]))
-        return int(self.tried[i]), self.totals[i]
+    def _poor(self) -> bool:
+        """Whether nothing brought more reward than the constant action that costs least."""
+        known = [(rule, totals.mean(axis=0)) for rule, totals in zip(self.rules, self.totals, strict=True) if len(totals)]
+        least = max((tuple(mean[::-1]) for rule, mean in known if not len(rule.where)), default=(np.inf,))[-1]
+        return all(mean[0] <= least for _, mean in known) and bool((self.lately[:, 0] <= least).all())
+
+    def _scores(self, contest: PlanContest, errors: float) -> Array:
+        """(R,) how good each rule is, or may be: so many standard errors better; -inf for one that was never tried."""
+        deviation, trust = self._trust()
+        out = np.full(len(self.rules), -np.inf)
+        for i, totals in enumerate(self.totals):
+            if len(totals):
+                better = errors * deviation / np.sqrt(len(totals) + trust)
+                out[i] = self._mixed(contest, (self._mean(i, trust) + better)[None])[0]
+        return out
+
+    def _trust(self) -> tuple[Array, Array]:
+        """(J,) the deviation of totals from episode to episode, and how many episodes a rehearsal is worth.
+
+        Where what came differs from what was promised by no more than luck explains, a promise is worth the most.
+        """
+        known = [totals.var(axis=0, ddof=1) for totals in [*self.totals, self.lately] if len(totals) > 1]
+        variance = np.median(known or [np.zeros(self.J)], axis=0)
+        missed, times = self._missed()
+        if len(missed) < _TRUSTED:
+            return np.sqrt(variance), np.zeros(self.J)
+        wrong = np.maximum((missed**2 - variance / times[:, None]).mean(axis=0), 0.0)
+        return np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH)
+
+    def _mean(self, i: int, trust: Array) -> Array:
+        """(J,) the totals expected of a rule that was tried: what it brought, and what was promised, as far as that counts."""
+        totals, promised = self.totals[i], self.promised[i]
+        if not np.isfinite(promised).all():
+            return np.asarray(totals.mean(axis=0), dtype=np.float64)
+        return np.asarray((totals.sum(axis=0) + trust * promised) / (len(totals) + trust), dtype=np.float64)
+
+    def _missed(self) -> tuple[Array, Array]:
+        """(n,J) how much more rules with lines brought than was promised, and (n,) in how many episodes."""
+        sure = [i for i, rule in enumerate(self.rules) if len(rule.where) and len(self.totals[i])]
+        sure = [i for i in sure if np.isfinite(self.promised[i]).all()]
+        missed = [self.totals[i].mean(axis=0) - self.promised[i] for i in sure]
+        return np.array(missed).reshape(-1, self.J), np.array([len(self.totals[i]) for i in sure], dtype=np.float64)
+
+    def _off(self) -> Array:
+        """(J,) how much less the last rules brought than was promised, the median; less where they were few; at most 0."""
+        last = self._missed()[0][-LATELY:]
+        if not len(last):
+            return np.zeros(self.J)
+        return np.asarray(np.minimum(np.median(last, axis=0) * len(last) / (len(last) + _TRUSTED), 0.0), dtype=np.float64)
+
+    def _add(self, rule: SimpleRule, promised: Array) -> int:
+        """A new rule; when there is no more room, in the place of the one that brought least."""
+        if len(self.rules) < MOST_RULES:
+            self.rules.append(rule)
+            self.totals.append(np.zeros((0, self.J)))
+            self.promised = np.concatenate([self.promised, promised[None]])
+            return len(self.rules) - 1
+        kept = [i in (self.leader, self.partner) or not len(rule.where) for i, rule in enumerate(self.rules)]
+        returns = [np.inf if keep or not len(t) else t[:, 0].mean() for keep, t in zip(kept, self.totals, strict=True)]
+        i = int(np.argmin(returns))
+        self.rules[i], self.totals[i], self.promised[i] = rule, np.zeros((0, self.J)), promised
+        return i
+
+    def add(self, totals: Array, contest: PlanContest, ruled: bool) -> None:
+        """Count an episode.
+
+        Args:
+            totals: what it brought (1+m,).
+            contest: what totals are compared by.
+            ruled: whether the rule whose turn it was played it, else a plan.
+        """
+        if self.leader >= 0:
+            most = _SAVED * contest.aim.scale
+            self.saved = np.clip(self.saved + totals[1:] - contest.aim.bounds, -most, most)
+        if ruled:
+            self.totals[self.playing] = count(self.totals[self.playing], totals)
+        else:
+            self.lately = count(self.lately, totals)[-LATELY:]
+
+    def judge(self, contest: PlanContest, plans: Sequence[Array], doubted: bool) -> None:
+        """Let a rule lead, or plans again.
+
+        Args:
+            contest: what totals are compared by.
+            plans: totals of the best plan so far, and of the last plans of each kind.
+            doubted: whether plans bring less than the model says: then a rule leads that is better at all.
+        """
+        known = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST]
+        if contest.apart <= 0.0 or not known or len(self.lately) < _PLANS:
+            return
+        trust, last = self._trust()[1], self.leader
+        means = np.array([self._mean(i, trust) for i in known])
+        pairs = [_pair(contest, lead, means) for lead in means]
+        alone = contest.scores(means, _STRICT)
+        values = [max(alone[i], values.max() - _GAIN) for i, (values, _) in enumerate(pairs)]
+        best = int(np.argmax(values))
+        other = int(np.argmax(pairs[best][0]))
+        both = bool(pairs[best][0][other] > alone[best] + _GAIN)
+        mean = means[best] + both * pairs[best][1][other] * (means[other] - means[best])
+        totals = self.totals[known[best]]
+        totals = totals - totals.mean(axis=0) + mean
+        plans = [self.lately[-_PLANS:] if last >= 0 else self.lately, *(t[-LATELY:] for t in plans if len(t) >= _PLANS)]
+        if last >= 0:
+            plays = all(contest.score(tally) < values[best] for tally in plans)
+        else:
+            plays = all(contest.lost(tally, totals, 0.0, 0.0 if doubted else _ERRORS) for tally in plans)
+        self.leader, self.partner = (known[best] if plays else -1), (known[other] if plays and both else -1)
+        if not plays or last < 0:
+            self.saved[:] = 0.0
+
+    def describe(self) -> list[str]:
+        """What was tried, and what leads, one line each."""
+        lines = []
+        if self.made:
+            lines.append(f"simple rules: {sum(len(totals) > 0 for totals in self.totals)} tried in {self.made} episodes")
+        if self.leader >= 0:
+            totals = self.totals[self.leader]
+            lines.append(
+                f"a simple rule leads, as plans were worse: {self.rules[self.leader]}; reward {totals[:, 0].mean():.4g} over "
+                f"{len(totals)} episodes, plans {self.lately[:, 0].mean():.4g}"
+            )
+        if self.partner >= 0:
+            lines.append(f"where it saves enough, a dearer one plays: {self.rules[self.partner]}")
+        return lines
 
     def arrays(self) -> Arrays:
-        """All totals, one after the other, and whose they are."""
-        who: Integers = np.repeat(self.tried, [len(totals) for totals in self.totals])
-        return {"who": who, "totals": np.concatenate(self.totals)}
+        """All rules and totals, one after the other, and whose they are."""
+        who: Integers = np.repeat(np.arange(len(self.rules)), [len(totals) for totals in self.totals])
+        now = np.array([self.playing + 1, self.leader + 1, self.partner + 1, self.made], dtype=np.int64)
+        pool = {f"pool.{name}": part for name, part in packed(self.pool).items()}
+        return (
+            packed(self.rules)
+            | pool
+            | {
+                "who": who,
+                "totals": np.concatenate(self.totals),
+                "promised": self.promised.copy(),
+                "lately": self.lately.copy(),
+                "saved": self.saved.copy(),
+                "now": now,
+            }
+        )
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave."""
-        self.totals = [arrays["totals"][arrays["who"] == action].copy() for action in self.tried]
+        self.rules = unpacked(arrays)
+        self.pool = unpacked({name.removeprefix("pool."): part for name, part in arrays.items() if name.startswith("pool.")})
+        self.totals = [arrays["totals"][arrays["who"] == i].copy() for i in range(len(self.rules))]
+        self.promised, self.lately = arrays["promised"].copy(), arrays["lately"].copy()
+        playing, leader, partner, self.made = arrays["now"].tolist()
+        self.playing, self.leader, self.partner, self.saved = playing - 1, leader - 1, partner - 1, arrays["saved"].copy()
+
+
+def _pair(contest: PlanContest, lead: Array, means: Array) -> tuple[Array, Array]:
+    """How good rules are as partners of a leader, and in which share of the episodes it can afford them; alone where better.
+
+    Args:
+        contest: what totals are compared by.
+        lead: (J,) mean totals of the leader.
+        means: (R,J) of the partners.
+    """
+    alone, aim = contest.scores(means, _STRICT), contest.aim
+    room, dearer = lead[1:] - aim.bounds - _MARGIN * aim.scale, lead[1:] - means[:, 1:]
+    share = np.where(dearer > room, np.maximum(room, 0.0) / np.maximum(dearer, 1e-12), 1.0).min(axis=1, initial=1.0)
+    gain = share * (means[:, 0] - lead[0]) / max(contest.apart, 1e-12)
+    near = (aim.bounds - means[:, 1:] <= _DEAREST * aim.scale).all(axis=1)
+    value = np.where((gain > 0.0) & near & (room >= 0.0).all(), contest.scores(lead[None], _STRICT)[0] + gain, alone)
+    return np.maximum(alone, value), share
