@@ -71,9 +71,7 @@ class ForestModel:
         for a in range(A):
             mine = np.flatnonzero(seen.actions[used] == a)
             forest.add(mine if len(mine) else np.arange(n), random)
-        following = np.append(seen.masks[1:], np.ones((1, A), dtype=np.bool_), axis=0)
-        following[seen.first + seen.lengths - 1] = True  # of the state after an episode nothing was told
-        allowed = np.concatenate([following[used], seen.masks[seen.first[starts]]])
+        allowed = np.concatenate([seen.could_follow[used], seen.masks[seen.first[starts]]])
         allowed[~allowed.any(axis=1)] = True
         taken = np.bincount(seen.actions, minlength=A).astype(np.float64)
         parts = {

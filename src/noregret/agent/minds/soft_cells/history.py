@@ -32,6 +32,20 @@ class Transitions(NamedTuple):
     first: Integers  # (episodes,)
     lengths: Integers  # (episodes,)
 
+    @property
+    def could_follow(self) -> Flags:
+        """(n,A) what could be done after; everything after an episode's last step, of which nothing was told."""
+        out = np.append(self.masks[1:], self.masks[:1], axis=0)
+        out[self.first + self.lengths - 1] = True
+        return out
+
+    def scores(self, units: Units, prices: Array, horizon: int) -> Array:
+        """(episodes,) how good each episode was: its mapped signals at these prices (J,), up to step H after an end."""
+        after = (horizon - self.lengths) * self.ended[self.first + self.lengths - 1]
+        return np.asarray(
+            np.add.reduceat(units.of(self.signals) @ prices, self.first) + after * (units.end @ prices), np.float64
+        )
+
 
 class Units(NamedTuple):
     """How raw signals are mapped to [0,1]: (raw - low)/width. Raw 0, the worth of a step after an end, is always inside."""

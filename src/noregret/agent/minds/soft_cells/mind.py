@@ -12,19 +12,20 @@ import numpy as np
 
 from noregret._system.checks import integer
 from noregret.agent.minds.protocol import PlayedEpisode, Policy
-from noregret.agent.minds.soft_cells.checks import checked, checked_plan
+from noregret.agent.minds.soft_cells.budget import memory_bound
+from noregret.agent.minds.soft_cells.checks import GROUPS, checked, checked_plan
 from noregret.agent.minds.soft_cells.contest import TRIVIAL, PlanContest, count
-from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS, CountModel, Counts, table_of
+from noregret.agent.minds.soft_cells.counts import CountModel, Counts, table_of
 from noregret.agent.minds.soft_cells.dual import PASSES, Aim, PriceSearch
-from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS
-from noregret.agent.minds.soft_cells.forests import STARTS, TREES, USED, ForestModel
+from noregret.agent.minds.soft_cells.forests import ForestModel
 from noregret.agent.minds.soft_cells.growth import grown
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
-from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, ModelKinds
-from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Planner
+from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, NETWORK, ModelKinds, kind_of
+from noregret.agent.minds.soft_cells.networks import DIMENSIONS, NetworkModel, QNetwork
+from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Planner, model_of
 from noregret.agent.minds.soft_cells.trials import ConstantTrials
-from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
+from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Observation
 from noregret.agent.minds.soft_cells.vectors import Draw, VectorModel, most_prototypes
 from noregret.errors import InputError, shown, unknown_name
 from noregret.problems.worlds import WorldSpec
@@ -101,7 +102,8 @@ class SoftCells:
         self.tally = np.zeros((0, 1 + spec.n_constraints))  # totals of the last episodes of the plan in use
         self.champion: Champion | None = None
         self.trials = ConstantTrials(spec.n_actions, 1 + spec.n_constraints)
-        self.kinds = ModelKinds(1 + spec.n_constraints)
+        self.network = QNetwork(spec, self.seed) if spec.dimension >= DIMENSIONS else None
+        self.kinds = ModelKinds(1 + spec.n_constraints, self.network is not None)
         self.resort = -1  # the constant action that plays until the next model, as the plan was clearly worse; -1 for none
 
     # -- playing
@@ -115,6 +117,10 @@ class SoftCells:
             self._build()
         planner = self.planner
         assert planner is not None
+        if isinstance(planner.model, NetworkModel):
+            if fresh or (self.network is not None and self.network.playing and self.episodes > self.settled):
+                self._practise(planner)
+            return
         aim = self._aim(planner)
         often = 1 if aim.passes > PASSES else max(1, self.episodes // 20)
         if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
@@ -122,6 +128,14 @@ class SoftCells:
         self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
         self.settled = self.episodes
         self.plans += 1
+
+    def _practise(self, planner: Planner) -> None:
+        """Let the network learn from all that is kept, and play; nothing is estimated of what it plays."""
+        assert self.network is not None and isinstance(self.memory, EpisodeMemory)
+        model, wish = self.network.practise(self.memory.transitions(), self.record)
+        self.planner, self.network.playing = Planner(model, planner.outlook, self.spec.horizon, wish), True
+        self.costs.estimate = np.full(self.spec.n_constraints, np.nan)
+        self.settled, self.plans = self.episodes, self.plans + 1
 
     def chances(self, step: int, observation: Observation, mask: Flags | None = None) -> Array:
         """The probabilities (A,) of the actions; all the same before anything was learned.
@@ -153,7 +167,7 @@ class SoftCells:
         if not plan:
             return SoftCells(self.spec, self.seed)
         plan = checked_plan(plan, self.spec, 0 if self.draw is None else len(self.draw.smooth.phases))
-        model = self._model(plan)
+        model = model_of(plan, self.draw)
         wish = Wish(plan["prices"], float(plan["sharpness"]), plan["unknown"], model.units.end)
         return Planned(model, wish, PlanValues(plan["V"], plan["coef"]), int(plan["constant"]))
 
@@ -173,6 +187,8 @@ class SoftCells:
         self.record.add(signals, played.terminated)
         self.memory.add(played, signals)
         self.episodes += 1
+        if self.network is not None:
+            self.network.saw(len(signals))
         if self.planner is None:
             return
         model = self.planner.model
@@ -185,10 +201,14 @@ class SoftCells:
             if (np.asarray(played.actions) == constant).all():  # else a mask forbade it, or another plan played
                 self.trials.add(constant, totals)
             return
-        self.costs.observe(totals[1:], self._aim(self.planner))
+        aim, kind = self._aim(self.planner), kind_of(model)
+        self.costs.observe(totals[1:], aim)
         self.tally = count(self.tally, totals)
-        self.kinds.add(FOREST if isinstance(self.planner.model, ForestModel) else CELLS, totals)
-        self._compare(self._contest(self.planner))
+        self.kinds.add(kind, totals)
+        if self.network is not None and self.network.playing:
+            self.network.observe(totals[1:], aim, self.costs.margin)
+        if not self.kinds.young(kind):
+            self._compare(self._contest(self.planner))
 
     @property
     def constant(self) -> int:
@@ -210,7 +230,7 @@ class SoftCells:
             if best is not None or contest.won(self.tally, None):
                 self.champion = Champion(self.planner, self.tally, self.costs.arrays())
         elif contest.lost(self.tally, best.tally):
-            self.planner, self.tally = best.planner, best.tally
+            self._play(best.planner, best.tally)
             self.costs.restore(best.prices | {"debt": self.costs.debt})
             self.alarms += 1
         simple = self.trials.best(contest)
@@ -218,15 +238,22 @@ class SoftCells:
         if simple is not None and all(contest.lost(tally, simple[1], TRIVIAL) for tally in known):
             self.resort = simple[0]
 
+    def _play(self, planner: Planner, tally: Array) -> None:
+        """Let a plan play: a new one, or the champion, whose network does not go on learning."""
+        self.planner, self.tally = planner, tally
+        if self.network is not None:
+            self.network.playing = False
+
     def _build(self) -> None:
         """A new model from all that is remembered."""
         if self.champion is not None and self.champion.planner is self.planner:
             self.champion.prices = self.costs.arrays()
         units = self.record.units()
         outlook = Outlook.of(self.record, units)
-        model = self.memory.model(units) if isinstance(self.memory, Counts) else self._vectors(self.memory, units, outlook)
-        self.planner = Planner(model, outlook, self.spec.horizon)
-        self.built, self.tally, self.resort = self.episodes, self.tally[:0], -1
+        memory = self.memory
+        model = memory.model(units) if isinstance(memory, Counts) else self._vectors(memory, units, outlook)
+        self._play(Planner(model, outlook, self.spec.horizon), self.tally[:0])
+        self.built, self.resort = self.episodes, -1
         if isinstance(model, CountModel) and not self.record.met.all():  # what was tried last is not to be tried again
             self.next = self.built + 1 + model.work(self.spec.horizon) // _WORK
             return
@@ -244,19 +271,15 @@ class SoftCells:
         table = table_of(seen, units, _STATES, bool(self.record.met.all()))
         if table is not None:
             return table
-        if last is not None and self.kinds.turn(self._contest(last)) == FOREST:
+        turn = CELLS if last is None else self.kinds.turn(self._contest(last))
+        if turn == NETWORK and self.network is not None:
+            return self.network.model(units)
+        if turn == FOREST and last is not None:
             worth = partial(last.worth, seen, units)
             return ForestModel.learned(seen, units, worth, (self.spec.horizon, random))
         sides = last.model.sides if last is not None and isinstance(last.model, VectorModel) else None
-        score = self._score(units, outlook, (seen.signals, seen.first, seen.lengths, seen.ended))
+        score = seen.scores(units, np.append(1.0, self.costs.Y / outlook.zoom), self.spec.horizon)
         return VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
-
-    def _score(self, units: Units, outlook: Outlook, seen: tuple[Array, Integers, Integers, Flags]) -> Array:
-        """How good each kept episode was: its mapped reward and, at today's prices, its utilities."""
-        signals, first, lengths, ended = seen
-        prices = np.concatenate([[1.0], self.costs.Y / outlook.zoom])
-        after = (self.spec.horizon - lengths) * ended[first + lengths - 1]
-        return np.asarray(np.add.reduceat(units.of(signals) @ prices, first) + after * (units.end @ prices), dtype=np.float64)
 
     def _aim(self, planner: Planner) -> Aim:
         """What prices are searched for. At the largest price a fifth of a bound's scale outweighs the spread of returns."""
@@ -274,10 +297,7 @@ class SoftCells:
     @property
     def dual(self) -> Array:
         """(m,) what one unit of each constraint's total is worth, in raw reward."""
-        if self.planner is None:
-            return np.zeros(self.spec.n_constraints)
-        width = self.planner.model.units.width
-        return np.asarray(self.costs.Y / self.planner.outlook.zoom * width[0] / width[1:], dtype=np.float64)
+        return np.zeros(self.spec.n_constraints) if self.planner is None else self.planner.dual
 
     @property
     def estimate(self) -> Array:
@@ -312,8 +332,12 @@ class SoftCells:
             sign = self.record.signs[1 + i]
             lines.append(
                 f"{name}: {'at most' if spec.costs else 'at least'} {spec.limits[i]:.4g}; price {self.dual[i]:.4g} in reward, "
-                f"estimate {sign * self.costs.estimate[i]:.4g}, observed - estimate {sign * self.costs.gap[i]:+.3g}, "
-                f"debt {self.costs.debt[i]:.3g}"
+                + (
+                    "moved by what a network's episodes brought"
+                    if isinstance(planner.model, NetworkModel)
+                    else f"estimate {sign * self.costs.estimate[i]:.4g}, observed - estimate {sign * self.costs.gap[i]:+.3g}, "
+                    f"debt {self.costs.debt[i]:.3g}"
+                )
             )
         lines += self.kinds.describe() if spec.dimension else []
         if self.resort >= 0:
@@ -327,19 +351,7 @@ class SoftCells:
 
     def memory_bound(self) -> int:
         """Bytes that this mind will need at most: two plans, all that is remembered, and the work of making a model."""
-        spec, N = self.spec, self.states + 1
-        A, J, H = spec.n_actions, 1 + spec.n_constraints, spec.horizon
-        values = 4 * (H + 1) * J * N + 100 * 8 * J
-        if not spec.dimension:
-            return 4 * N * A * (8 * (J + 3) + 2) + 400 * MOST_TRANSITIONS + 2 * values + 400 * N
-        D, n = min(spec.dimension, MOST_DIMENSIONS), self.transitions + H
-        p, P = D + D * (D + 1) // 2 + 60, 1 + D + 200
-        kept = n * (8 * (spec.dimension + J + 2) + A)
-        working = n * (8 * (4 * spec.dimension + 8 * D + 6 * J + 24) + A)
-        model = N * A * (8 * (D + J) * 3 + 4 * p + 8 * 5 * (2 * D + 2)) + 16 * N * (P + p)
-        trees = USED * TREES * (A * (8 + 4 + 4) + 60) + USED * A * 8 * (J + 4)
-        more = 2 * 4 * (H + 1) * J * max(USED + STARTS + 1 - N, 0)
-        return kept + working + 3 * (model + trees) + 2 * values + more + 100 * 3000 * P
+        return memory_bound(self.spec, self.states, self.transitions)
 
     # -- keeping
 
@@ -349,6 +361,8 @@ class SoftCells:
         out: Arrays = {"counters": np.array(counters, dtype=np.int64), "tally": self.tally.copy()}
         groups = {"record": self.record.arrays(), "memory": self.memory.arrays(), "dual": self.costs.arrays()}
         groups |= {"trials": self.trials.arrays(), "kinds": self.kinds.arrays()}
+        if self.network is not None:
+            groups["network"] = self.network.arrays()
         if self.planner is not None:
             groups["plan"] = self.planner.arrays()
         best = self.champion
@@ -364,7 +378,7 @@ class SoftCells:
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave, all of which is checked first; the plan in use is made again, bit for bit."""
         arrays = checked(arrays, self.spec, self.states)
-        groups: dict[str, Arrays] = {name: {} for name in ("record", "memory", "dual", "trials", "kinds", "plan", "best")}
+        groups: dict[str, Arrays] = {name: {} for name in GROUPS}
         try:
             for name, value in arrays.items():
                 if "/" in name:
@@ -377,24 +391,15 @@ class SoftCells:
             self.record.restore(groups["record"])
             self.memory.restore(groups["memory"])
             self.costs.restore(groups["dual"])
-            self.planner = self._restored(groups["plan"]) if groups["plan"] else None
+            if self.network is not None and groups["network"]:
+                self.network.restore(groups["network"])
+            self.planner = Planner.again(groups["plan"], self.draw, self.spec.horizon) if groups["plan"] else None
             self.champion, best = None, groups["best"]
             if best:
-                planner = self._restored(best) if "prices" in best else self.planner
+                planner = Planner.again(best, self.draw, self.spec.horizon) if "prices" in best else self.planner
                 assert planner is not None
                 self.champion = Champion(planner, best["tally"].copy(), {name: best[name] for name in self.costs.arrays()})
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise InputError(
                 f"arrays are not those of soft-cells in such a world ({error!r}); expected what arrays() gave"
             ) from error
-
-    def _restored(self, plan: Arrays) -> Planner:
-        """A plan, made again from its arrays."""
-        return Planner.again(self._model(plan), plan, self.spec.horizon)
-
-    def _model(self, plan: Arrays) -> Model:
-        units = Units(plan["low"], plan["width"])
-        parts = {name.removeprefix("model."): value for name, value in plan.items() if name.startswith("model.")}
-        if "roots" in parts:
-            return ForestModel(units, parts)
-        return CountModel(units, parts) if self.draw is None or "keys" in parts else VectorModel(self.draw, units, parts)
