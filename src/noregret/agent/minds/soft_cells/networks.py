@@ -22,9 +22,9 @@ DIMENSIONS = 4
 #: Units of a hidden layer, and transitions of a batch.
 UNITS, _BATCH = 64, 64
 #: Steps for each new transition; at least, and at most so many in one go for a network of so many weights.
-_STEPS, _LEAST, _MOST, _WEIGHTS = 2.0, 100, 1000, 5120
-#: Discount, steps ahead, rate of Adam, share by which the slow weights follow.
-_DISCOUNT, _AHEAD, _RATE, _SLOW = 0.99, 8, 5e-4, 0.005
+_STEPS, _LEAST, _MOST, _WEIGHTS = 1.0, 50, 1000, 5120
+#: The discount looks a fifth of the horizon ahead, at most so far; steps ahead, rate of Adam, share by which slow weights follow.
+_FIFTH, _DISCOUNT, _AHEAD, _RATE, _SLOW = 5.0, 0.99, 5, 5e-4, 0.005
 #: Sharpness of the soft-max in deviations of what the network predicts. The share of uniform choice fades over so many
 #: episodes that the network played, to the second number.
 _SHARPNESS, _FADES, _EXPLORE = 100.0, 15.0, 0.02
@@ -105,6 +105,7 @@ class QNetwork:
         self.steps = self.fitted = self.played = 0  # steps of Adam; transitions that scales were found from; episodes played
         self.owed = 0.0  # steps that are due for transitions seen since
         self.push, self.late = np.zeros(spec.n_constraints), np.zeros(spec.n_constraints)
+        self.discount = min(max(1.0 - _FIFTH / spec.horizon, 0.0), _DISCOUNT)
         self.playing = False  # whether the plan in use is the newest of this network
 
     def saw(self, length: int) -> None:
@@ -164,13 +165,13 @@ class QNetwork:
 
     def _practice(self, units: Units) -> Practice:
         """How it learns; values stay where discounted sums of H signals can be."""
-        sums = (1.0 - _DISCOUNT**self.spec.horizon) / (1.0 - _DISCOUNT) / self.scales["scale"]
-        return Practice(_DISCOUNT, _AHEAD, _RATE, _SLOW, np.minimum(units.low, 0.0) * sums, (units.low + units.width) * sums)
+        sums = (1.0 - self.discount**self.spec.horizon) / (1.0 - self.discount) / self.scales["scale"]
+        return Practice(self.discount, _AHEAD, _RATE, _SLOW, np.minimum(units.low, 0.0) * sums, (units.low + units.width) * sums)
 
     def _scale(self, seen: Transitions, last: Integers, units: Units) -> None:
         """Find scales anew; weights change with them, so that values stay as they are (where no state is cut)."""
         old, self.fitted = self.scales, len(last)
-        deviation = to_go(seen.signals, last, _DISCOUNT).std(axis=0)
+        deviation = to_go(seen.signals, last, self.discount).std(axis=0)
         spread = seen.before.std(axis=0)
         self.scales = {
             "middle": seen.before.mean(axis=0),
