@@ -5,7 +5,7 @@ from __future__ import annotations
 from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS
 from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS
 from noregret.agent.minds.soft_cells.forests import STARTS, TREES, USED
-from noregret.agent.minds.soft_cells.networks import DIMENSIONS, length_of, sizes_of
+from noregret.agent.minds.soft_cells.networks import length_of, sizes_of, takes_part
 from noregret.problems.worlds import WorldSpec
 
 
@@ -29,6 +29,6 @@ def memory_bound(spec: WorldSpec, states: int, transitions: int) -> int:
     model = N * A * (8 * (D + J) * 3 + 4 * p + 8 * 5 * (2 * D + 2)) + 16 * N * (P + p)
     trees = USED * TREES * (A * (8 + 4 + 4) + 60) + USED * A * 8 * (J + 4)
     more = 2 * 4 * (H + 1) * J * max(USED + STARTS + 1 - N, 0)
-    if spec.dimension >= DIMENSIONS:  # a network, as it learns and in three plans; what it learns from, in its own units
+    if takes_part(spec):  # a network, as it learns and in three plans; what it learns from, in its own units
         more += 32 * length_of(sizes_of(spec)) + n * (16 * spec.dimension + 36 * J + 16 + 3 * A)
     return kept + working + 3 * (model + trees) + 2 * values + more + 100 * 3000 * P

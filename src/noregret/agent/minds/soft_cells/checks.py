@@ -20,7 +20,7 @@ from noregret.agent.minds.soft_cells.history import LENGTHS, RECENT
 from noregret.agent.minds.soft_cells.kernels.interpolation import EDGE
 from noregret.agent.minds.soft_cells.kernels.network import FORGET, FORGET_SQUARES
 from noregret.agent.minds.soft_cells.kinds import KINDS
-from noregret.agent.minds.soft_cells.networks import DIMENSIONS, PRICES, length_of, sizes_of
+from noregret.agent.minds.soft_cells.networks import PRICES, length_of, sizes_of, takes_part
 from noregret.agent.minds.soft_cells.planner import MOST_ZOOM
 from noregret.agent.minds.soft_cells.types import Arrays
 from noregret.errors import InputError
@@ -56,18 +56,17 @@ def checked(arrays: Arrays, spec: WorldSpec, budget: int) -> Arrays:
     who = c.take("trials/who", "trials", "whole", 0, spec.n_actions - 1)
     c.must((np.diff(who) >= 0).all() and (np.bincount(who, minlength=1) <= KEPT).all(), "trials/who", "actions in their order")
     out |= {"trials/who": who, "trials/totals": c.take("trials/totals", "trials J")}
-    kinds = len(KINDS) - (spec.dimension < DIMENSIONS)
-    who = c.take("kinds/who", "judged", "whole", 0, kinds - 1)
+    who = c.take("kinds/who", "judged", "whole", 0, len(KINDS) - 1)
     c.must((np.diff(who) >= 0).all() and (np.bincount(who, minlength=1) <= KEPT).all(), "kinds/who", "kinds in their order")
     out |= {"kinds/who": who, "kinds/totals": c.take("kinds/totals", "judged J")}
     for name in ("kinds/waited", "kinds/played"):
-        out[name] = c.take(name, f"{kinds}", "whole", 0, MANY)
+        out[name] = c.take(name, f"{len(KINDS)}", "whole", 0, MANY)
     c.must(max(built, settled) <= episodes and following >= 1, "counters", "no more than the episodes learned")
     _record(c, out)
     kept = _vectors(c, out, spec) if spec.dimension else _numbers(c, out, spec, budget)
     c.must(bool(kept) == bool(episodes), "counters", "as many episodes as are remembered, or none")
     _prices(c, out, "dual/")
-    if "network/weights" in arrays and spec.dimension >= DIMENSIONS:
+    if "network/weights" in arrays and takes_part(spec):
         _network(c, out, spec)
     if "plan/prices" in arrays:
         _plan(c, out, "plan/", spec, room)
@@ -114,8 +113,8 @@ def _network(c: Checked, out: Arrays, spec: WorldSpec) -> None:
     P = length_of(sizes_of(spec))
     for name in ("weights", "slow"):
         group.take(name, f"{P}", "single", -WEIGHT, WEIGHT)
-    square = group.take("square", f"{P}", "single", 0.0, WEIGHT)
-    mean = group.take("mean", f"{P}", "single", -WEIGHT, WEIGHT)
+    square = group.take("square", f"{P}", "single", 0.0, 1e30)
+    mean = group.take("mean", f"{P}", "single", -1e15, 1e15)
     # by Cauchy and Schwarz, as both are sums of the same gradients
     one, two = float(FORGET), float(FORGET_SQUARES)
     most = (1.0 - one) / math.sqrt((1.0 - two) * (1.0 - one**2 / two))

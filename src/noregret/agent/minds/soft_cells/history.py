@@ -158,6 +158,16 @@ class Record:
         scale = np.minimum(np.abs(self.bounds), self.slack(units) * width)
         return np.maximum(np.where(self.bounds == 0.0, 0.01 * H * width, scale), 1e-4 * H * width)
 
+    def describe(self) -> list[str]:
+        """The range of each signal, one line each."""
+        spec = self.spec
+        told = (spec.reward_range is not None, *((spec.value_ranges is not None,) * spec.n_constraints))
+        ends = np.sort(np.column_stack([self.signs * self.low, self.signs * self.high]), axis=1).tolist()
+        return [
+            f"range of {name}: [{a:.4g}, {b:.4g}], {'given' if given else 'found from data'}, with 0 in it"
+            for name, (a, b), given in zip(("reward", *spec.names), ends, told, strict=True)
+        ]
+
     def arrays(self) -> Arrays:
         """All that was seen, by name."""
         return {

@@ -35,9 +35,10 @@ class ModelKinds:
     """
 
     def __init__(self, n_signals: int, network: bool = False) -> None:
-        self.totals = [np.zeros((0, n_signals)) for _ in KINDS[: 2 + network]]
-        self.waited: Integers = np.zeros(len(self.totals), dtype=np.int64)
-        self.played: Integers = np.zeros(len(self.totals), dtype=np.int64)
+        self.part = len(KINDS) if network else NETWORK  # how many kinds take part
+        self.totals = [np.zeros((0, n_signals)) for _ in KINDS]
+        self.waited: Integers = np.zeros(len(KINDS), dtype=np.int64)
+        self.played: Integers = np.zeros(len(KINDS), dtype=np.int64)
 
     def add(self, kind: int, totals: Array) -> None:
         """Count an episode that a plan of this kind played."""
@@ -59,7 +60,7 @@ class ModelKinds:
         return kind
 
     def _turn(self, contest: PlanContest) -> int:
-        known, others = [totals[-_JUDGED:] for totals in self.totals], len(self.totals) - 1
+        known = [totals[-_JUDGED:] for totals in self.totals[: self.part]]
         if contest.apart <= 0.0 or len(known[CELLS]) < _FIRST:
             return CELLS
         for kind, totals in enumerate(known):
@@ -70,23 +71,22 @@ class ModelKinds:
         best = max((kind for kind in range(len(known)) if not self.young(kind)), key=lambda kind: contest.score(known[kind]))
         for kind in sorted(range(len(known)), key=lambda kind: -self.waited[kind]):
             far = contest.lost(known[kind], known[best], TRIVIAL, _ERRORS)
-            if kind != best and self.waited[kind] >= others * (_FAR if far else _NEAR) - 1:
+            if kind != best and self.waited[kind] >= (self.part - 1) * (_FAR if far else _NEAR) - 1:
                 return kind
         return best
 
     def describe(self) -> list[str]:
         """What the last plans of each kind earned, in one line, where several kinds have played."""
-        names = KINDS[: len(self.totals)]
-        earned = [f"{name} {t[-_JUDGED:, 0].mean():.4g}" for name, t in zip(names, self.totals, strict=True) if len(t)]
+        earned = [f"{name} {t[-_JUDGED:, 0].mean():.4g}" for name, t in zip(KINDS, self.totals, strict=True) if len(t)]
         return [f"kinds of models, with the reward of their last episodes: {', '.join(earned)}"] if len(earned) > 1 else []
 
     def arrays(self) -> Arrays:
         """All totals, one after the other, whose they are, how long each has waited and how often it played."""
-        who: Integers = np.repeat(np.arange(len(self.totals)), [len(totals) for totals in self.totals])
+        who: Integers = np.repeat(np.arange(len(KINDS)), [len(totals) for totals in self.totals])
         times = {"waited": self.waited.copy(), "played": self.played.copy()}
         return {"who": who, "totals": np.concatenate(self.totals)} | times
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave."""
-        self.totals = [arrays["totals"][arrays["who"] == kind].copy() for kind in range(len(self.totals))]
+        self.totals = [arrays["totals"][arrays["who"] == kind].copy() for kind in range(len(KINDS))]
         self.waited, self.played = arrays["waited"].copy(), arrays["played"].copy()

@@ -22,7 +22,7 @@ from noregret.agent.minds.soft_cells.growth import grown
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
 from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, NETWORK, ModelKinds, kind_of
-from noregret.agent.minds.soft_cells.networks import DIMENSIONS, NetworkModel, QNetwork
+from noregret.agent.minds.soft_cells.networks import NetworkModel, QNetwork, takes_part
 from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Planner, model_of
 from noregret.agent.minds.soft_cells.trials import ConstantTrials
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Observation
@@ -102,7 +102,7 @@ class SoftCells:
         self.tally = np.zeros((0, 1 + spec.n_constraints))  # totals of the last episodes of the plan in use
         self.champion: Champion | None = None
         self.trials = ConstantTrials(spec.n_actions, 1 + spec.n_constraints)
-        self.network = QNetwork(spec, self.seed) if spec.dimension >= DIMENSIONS else None
+        self.network = QNetwork(spec, self.seed) if takes_part(spec) else None
         self.kinds = ModelKinds(1 + spec.n_constraints, self.network is not None)
         self.resort = -1  # the constant action that plays until the next model, as the plan was clearly worse; -1 for none
 
@@ -318,27 +318,15 @@ class SoftCells:
         spec, planner = self.spec, self.planner
         if planner is None:
             return ["soft-cells: nothing learned yet; all actions have the same chance"]
-        low, high, signs = self.record.low, self.record.high, self.record.signs
-        names = ("reward", *spec.names)
-        was_given = (spec.reward_range is not None, *((spec.value_ranges is not None,) * spec.n_constraints))
-        ranges = [sorted((signs[j] * low[j], signs[j] * high[j])) for j in range(len(low))]
-        lines = [
-            f"range of {name}: [{a:.4g}, {b:.4g}], {'given' if told else 'found from data'}, with 0 in it"
-            for name, (a, b), told in zip(names, ranges, was_given, strict=True)
-        ]
-        lines += planner.model.describe()
+        lines = self.record.describe() + planner.model.describe()
         lines.append("after an end: every step that would have followed is worth 0 (absorbing)")
         for i, name in enumerate(spec.names):
-            sign = self.record.signs[1 + i]
-            lines.append(
-                f"{name}: {'at most' if spec.costs else 'at least'} {spec.limits[i]:.4g}; price {self.dual[i]:.4g} in reward, "
-                + (
-                    "moved by what a network's episodes brought"
-                    if isinstance(planner.model, NetworkModel)
-                    else f"estimate {sign * self.costs.estimate[i]:.4g}, observed - estimate {sign * self.costs.gap[i]:+.3g}, "
-                    f"debt {self.costs.debt[i]:.3g}"
-                )
-            )
+            sign, seen = self.record.signs[1 + i], "moved by what a network's episodes brought"
+            if np.isfinite(self.costs.estimate[i]):
+                seen = f"estimate {sign * self.costs.estimate[i]:.4g}, observed - estimate {sign * self.costs.gap[i]:+.3g}"
+                seen += f", debt {self.costs.debt[i]:.3g}"
+            held = f"{'at most' if spec.costs else 'at least'} {spec.limits[i]:.4g}"
+            lines.append(f"{name}: {held}; price {self.dual[i]:.4g} in reward, {seen}")
         lines += self.kinds.describe() if spec.dimension else []
         if self.resort >= 0:
             lines.append(f"constant: action {self.resort} plays until the next model, as the plan was clearly worse")

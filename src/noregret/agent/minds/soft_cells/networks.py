@@ -17,19 +17,21 @@ from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation, Singles
 from noregret.problems.worlds import WorldSpec
 
-#: Numbers of an observation from which on a network takes part.
-DIMENSIONS = 4
+#: Numbers of an observation from which on a network takes part, and weights that it may have.
+_DIMENSIONS, _LARGEST = 4, 200_000
 #: Units of a hidden layer, and transitions of a batch.
 UNITS, _BATCH = 64, 64
 #: Steps for each new transition; at least, and at most so many in one go for a network of so many weights.
 _STEPS, _LEAST, _MOST, _WEIGHTS = 1.0, 50, 1000, 5120
-#: The discount looks a fifth of the horizon ahead, at most so far; steps ahead, rate of Adam, share by which slow weights follow.
+#: The discount is 1 - 5/H, at most the second number; steps ahead, rate of Adam, share by which the slow weights follow.
 _FIFTH, _DISCOUNT, _AHEAD, _RATE, _SLOW = 5.0, 0.99, 5, 5e-4, 0.005
 #: Sharpness of the soft-max in deviations of what the network predicts. The share of uniform choice fades over so many
 #: episodes that the network played, to the second number.
 _SHARPNESS, _FADES, _EXPLORE = 100.0, 15.0, 0.02
 #: Scaled states are cut to this. Scales are found anew when there are so many times more transitions.
 _CUT, _ANEW = 5.0, 1.5
+#: No scale changes by more than this factor at once, and no weight becomes larger then.
+_FAR = 1e3
 #: The deviation of what is predicted is at least this share of a signal's range.
 _NARROW = 0.1
 #: The price: how fast it moves with what an episode missed, what the mean of late counts besides, how fast that mean forgets,
@@ -46,6 +48,11 @@ def length_of(sizes: tuple[int, int, int]) -> int:
     """How many weights there are."""
     D, n, K = sizes
     return D * n + n + n * n + n + n * K + K
+
+
+def takes_part(spec: WorldSpec) -> bool:
+    """Whether a mind of this world has a network."""
+    return spec.dimension >= _DIMENSIONS and length_of(sizes_of(spec)) <= _LARGEST
 
 
 class NetworkModel:
@@ -166,11 +173,13 @@ class QNetwork:
     def _practice(self, units: Units) -> Practice:
         """How it learns; values stay where discounted sums of H signals can be."""
         sums = (1.0 - self.discount**self.spec.horizon) / (1.0 - self.discount) / self.scales["scale"]
-        return Practice(self.discount, _AHEAD, _RATE, _SLOW, np.minimum(units.low, 0.0) * sums, (units.low + units.width) * sums)
+        return Practice(
+            self.discount, _AHEAD, _RATE, _SLOW, np.minimum(units.low, 0.0) * sums, (units.low + units.width) * sums
+        )
 
     def _scale(self, seen: Transitions, last: Integers, units: Units) -> None:
         """Find scales anew; weights change with them, so that values stay as they are (where no state is cut)."""
-        old, self.fitted = self.scales, len(last)
+        old, first, self.fitted = self.scales, not self.fitted, len(last)
         deviation = to_go(seen.signals, last, self.discount).std(axis=0)
         spread = seen.before.std(axis=0)
         self.scales = {
@@ -178,15 +187,19 @@ class QNetwork:
             "half": np.where(spread > 1e-9, spread, 1.0),
             "scale": np.maximum(deviation, _NARROW * units.width),
         }
-        shift = ((self.scales["middle"] - old["middle"]) / old["half"]).astype(np.float32)
-        wider = (self.scales["half"] / old["half"]).astype(np.float32)
-        factor = np.repeat(old["scale"] / self.scales["scale"], self.spec.n_actions).astype(np.float32)
+        if first:
+            return
+        shift = np.clip((self.scales["middle"] - old["middle"]) / old["half"], -_FAR, _FAR).astype(np.float32)
+        wider = np.clip(self.scales["half"] / old["half"], 1.0 / _FAR, _FAR).astype(np.float32)
+        ratio = np.clip(old["scale"] / self.scales["scale"], 1.0 / _FAR, _FAR)
+        factor = np.repeat(ratio, self.spec.n_actions).astype(np.float32)
         for flat in (self.adam.weights, self.adam.slow):
             net = layers(flat, self.sizes)
             net.b1[:] += shift @ net.W1
             net.W1[:] *= wider[:, None]
             net.W3[:] *= factor
             net.b3[:] *= factor
+            np.clip(flat, -_FAR, _FAR, out=flat)
 
     def arrays(self) -> Arrays:
         """All that was learned, by name."""
