@@ -15,8 +15,9 @@ CELLS, FOREST, NETWORK = 0, 1, 2
 KINDS = ("cells", "forest", "network")
 #: Episodes that a kind is judged by, the fewest of them, and how many prototypes play before others have their first turn.
 _JUDGED, _FEWEST, _FIRST = 24, 4, 12
-#: A network is young for so many episodes of its own: it has every other turn, and is not compared with other plans.
-_YOUNG = 60
+#: A network is young for so many episodes of its own: it has all turns after the first ones of the others, and no plan of it is
+#: given up.
+_YOUNG = 80
 #: Kinds that are as good have together at least every third turn, those that are worse by so many standard errors every sixth.
 _NEAR, _FAR, _ERRORS = 3, 6, 1.0
 
@@ -55,7 +56,7 @@ class ModelKinds:
         Prototypes alone look for what is unknown. So the others wait until episodes differ.
         """
         kind = self._turn(contest)
-        self.waited += 1
+        self.waited = np.zeros_like(self.waited) if self.young(kind) else self.waited + 1
         self.waited[kind] = 0
         return kind
 
@@ -64,11 +65,11 @@ class ModelKinds:
         if contest.apart <= 0.0 or len(known[CELLS]) < _FIRST:
             return CELLS
         for kind, totals in enumerate(known):
-            if (len(totals) < _FEWEST or self.young(kind)) and self.waited[kind]:
+            if self.young(kind) or (len(totals) < _FEWEST and self.waited[kind]):
                 return kind
         if min(len(totals) for totals in known) < _FEWEST:
             return CELLS
-        best = max((kind for kind in range(len(known)) if not self.young(kind)), key=lambda kind: contest.score(known[kind]))
+        best = max(range(len(known)), key=lambda kind: contest.score(known[kind]))
         for kind in sorted(range(len(known)), key=lambda kind: -self.waited[kind]):
             far = contest.lost(known[kind], known[best], TRIVIAL, _ERRORS)
             if kind != best and self.waited[kind] >= (self.part - 1) * (_FAR if far else _NEAR) - 1:
