@@ -22,9 +22,9 @@ _DIMENSIONS, _LARGEST = 4, 200_000
 #: Units of a hidden layer, and transitions of a batch.
 UNITS, _BATCH = 64, 64
 #: Steps for each new transition; at least, and at most so many in one go for a network of so many weights.
-_STEPS, _LEAST, _MOST, _WEIGHTS = 1.0, 50, 1000, 5120
+_STEPS, _LEAST, _MOST, _WEIGHTS = 4.0, 50, 1000, 5120
 #: The discount is 1 - 5/H, at most the second number; steps ahead, rate of Adam, share by which the slow weights follow.
-_FIFTH, _DISCOUNT, _AHEAD, _RATE, _SLOW = 5.0, 0.99, 5, 5e-4, 0.005
+_FIFTH, _DISCOUNT, _AHEAD, _RATE, _SLOW = 5.0, 0.99, 3, 5e-4, 0.005
 #: Sharpness of the soft-max in deviations of what the network predicts. The share of uniform choice fades over so many
 #: episodes that the network played, to the second number.
 _SHARPNESS, _FADES, _EXPLORE = 100.0, 15.0, 0.02
