@@ -15,7 +15,7 @@ from noregret.agent.minds.soft_cells.dual import Aim
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record
 from noregret.agent.minds.soft_cells.kernels import network as fast
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
-from noregret.agent.minds.soft_cells.kinds import CELLS, NETWORK, ModelKinds
+from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, NETWORK, ModelKinds
 from noregret.agent.minds.soft_cells.networks import NetworkModel, QNetwork, takes_part
 from noregret.errors import InputError
 from noregret.problems.worlds import WorldSpec
@@ -200,23 +200,25 @@ def contest_of() -> PlanContest:
     return PlanContest(10.0, Aim(np.array([-1.0]), np.array([1.0]), np.zeros(1), np.full(1, 20.0), np.zeros(1)))
 
 
-def test_a_young_network_has_every_other_turn_and_then_what_it_earns() -> None:
-    for brought, share in ((9.0, 0.75), (0.0, 0.1)):
-        kinds, contest, turns = ModelKinds(2, True), contest_of(), []
-        for _ in range(60):
+def test_a_young_network_has_all_turns_and_then_what_it_earns() -> None:
+    for brought, best in ((9.0, NETWORK), (0.0, CELLS)):
+        kinds, contest, turns, played = ModelKinds(2, True), contest_of(), [], 4
+        for _ in range(120):
             turns.append(kinds.turn(contest))
-            for _ in range(4):
-                kinds.add(turns[-1], np.array([brought if turns[-1] == NETWORK else 5.0, 0.0]))
-        first = turns.index(NETWORK)
-        young = turns[first : first + 30]
-        assert 0.4 < np.mean(np.array(young) == NETWORK) <= 0.55
-        assert kinds.played[NETWORK] >= 60 and not kinds.young(NETWORK)
-        late = np.mean(np.array(turns[first + 31 :]) == NETWORK)
-        assert late >= share if share > 0.5 else late <= share
+            for _ in range(played):
+                earned = {CELLS: 5.0, FOREST: 1.0, NETWORK: brought}[turns[-1]]
+                kinds.add(turns[-1], np.array([earned, 0.0]))
+        assert turns[:5] == [CELLS, CELLS, CELLS, FOREST, NETWORK], "first the others, as many episodes as they are judged by"
+        young = 80 // played
+        assert set(turns[4 : 4 + young]) == {NETWORK} and not kinds.young(NETWORK)
+        late = np.array(turns[4 + young :])
+        assert (late == best).mean() > 0.8 and set(late.tolist()) == {CELLS, FOREST, NETWORK}
+        assert (late[:8] == best).all(), "nobody waited while the network was young"
         copy = ModelKinds(2, True)
         copy.restore(kinds.arrays())
         assert [copy.turn(contest) for _ in range(9)] == [kinds.turn(contest) for _ in range(9)]
-    assert ModelKinds(2).turn(contest_of()) == CELLS
+    alone = ModelKinds(2)
+    assert alone.turn(contest_of()) == CELLS and NETWORK not in {alone.turn(contest_of()) for _ in range(30)}
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,13 @@ class Transitions(NamedTuple):
         return out
 
     def scores(self, units: Units, prices: Array, horizon: int) -> Array:
-        """(episodes,) how good each episode was: its mapped signals at these prices (J,), up to step H after an end."""
+        """(episodes,) how good each episode was.
+
+        Args:
+            units: how signals are mapped.
+            prices: (J,) what each signal counts.
+            horizon: H; steps up to it count after an end.
+        """
         after = (horizon - self.lengths) * self.ended[self.first + self.lengths - 1]
         return np.asarray(
             np.add.reduceat(units.of(self.signals) @ prices, self.first) + after * (units.end @ prices), np.float64

@@ -125,7 +125,13 @@ class QNetwork:
         return max(_MOST * min(1.0, _WEIGHTS / (D * n + n * n + n * K)), float(_LEAST))
 
     def observe(self, totals: Array, aim: Aim, margin: float) -> None:
-        """Move the prices by the totals (m,) of an episode that the network played."""
+        """Move the prices by an episode that the network played.
+
+        Args:
+            totals: (m,) of the episode.
+            aim: the bounds that they are to reach.
+            margin: the share of the scale that is aimed at beyond the bounds.
+        """
         short = np.clip((aim.bounds + margin * aim.scale - totals) / aim.scale, -1.0, 1.0)
         self.push = np.clip(self.push + _MOVES * short, 0.0, PRICES[1])
         self.late = self.late + _LATE * (short - self.late)

@@ -199,9 +199,7 @@ def add_rows(rows: Singles, out: Singles) -> None:
 
 
 @jit
-def targets(
-    drawn: Integers, replay: Replay, nets: tuple[Layers, Layers], wish: Wish, practice: Practice, out: Array
-) -> None:  # fmt: skip
+def targets(drawn: Integers, replay: Replay, nets: tuple[Layers, Layers], wish: Wish, practice: Practice, out: Array) -> None:
     """What values of drawn transitions should be, (B,J): the signals of the next steps, and what the state after them is worth.
 
     That is the mean of the slow network's values over the soft-max policy of the fast network's composite; nothing where the
@@ -250,7 +248,7 @@ def step(adam: Adam, slopes: Singles, count: int, practice: Practice) -> None:
 @jit
 def train(
     adam: Adam, sizes: tuple[int, int, int], replay: Replay, drawn: Integers, wish: Wish, practice: Practice, count: int
-) -> float:  # fmt: skip
+) -> float:
     """Steps of Adam on the Huber loss of the values of the actions that were taken; returns the loss of the last batch.
 
     Args:
