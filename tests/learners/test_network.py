@@ -209,7 +209,7 @@ def test_a_young_network_has_all_turns_and_then_what_it_earns() -> None:
                 earned = {CELLS: 5.0, FOREST: 1.0, NETWORK: brought}[turns[-1]]
                 kinds.add(turns[-1], np.array([earned, 0.0]))
         assert turns[:5] == [CELLS, CELLS, CELLS, FOREST, NETWORK], "first the others, as many episodes as they are judged by"
-        young = 80 // played
+        young = -(-110 // played)
         assert set(turns[4 : 4 + young]) == {NETWORK} and not kinds.young(NETWORK)
         late = np.array(turns[4 + young :])
         assert (late == best).mean() > 0.8 and set(late.tolist()) == {CELLS, FOREST, NETWORK}

@@ -17,7 +17,7 @@ KINDS = ("cells", "forest", "network")
 _JUDGED, _FEWEST, _FIRST = 24, 4, 12
 #: A network is young for so many episodes of its own: it has all turns after the first ones of the others, and no plan of it is
 #: given up.
-_YOUNG = 80
+_YOUNG = 110
 #: Kinds that are as good have together at least every third turn, those that are worse by so many standard errors every sixth.
 _NEAR, _FAR, _ERRORS = 3, 6, 1.0
 

@@ -37,6 +37,8 @@ _NARROW = 0.1
 #: The price: how fast it moves with what an episode missed, what the mean of late counts besides, how fast that mean forgets,
 #: and from where to where it goes. A price of 1 makes the whole scale of a limit worth the range of returns.
 _MOVES, _BESIDES, _LATE, PRICES = 0.02, 0.5, 0.1, (0.02, 5.0)
+#: The share of the scale that is kept free beside the margin: what a network earns and costs changes from episode to episode.
+_ASIDE = 0.06
 
 
 def sizes_of(spec: WorldSpec) -> tuple[int, int, int]:
@@ -132,7 +134,7 @@ class QNetwork:
             aim: the bounds that they are to reach.
             margin: the share of the scale that is aimed at beyond the bounds.
         """
-        short = np.clip((aim.bounds + margin * aim.scale - totals) / aim.scale, -1.0, 1.0)
+        short = np.clip((aim.bounds + (margin + _ASIDE) * aim.scale - totals) / aim.scale, -1.0, 1.0)
         self.push = np.clip(self.push + _MOVES * short, 0.0, PRICES[1])
         self.late = self.late + _LATE * (short - self.late)
         self.played += 1
