@@ -207,8 +207,7 @@ class SoftCells:
         self.kinds.add(kind, totals)
         if self.network is not None and self.network.playing:
             self.network.observe(totals[1:], aim, self.costs.margin)
-        if not self.kinds.young(kind):
-            self._compare(self._contest(self.planner))
+        self._compare(self._contest(self.planner), self.kinds.young(kind))
 
     @property
     def constant(self) -> int:
@@ -220,8 +219,8 @@ class SoftCells:
     def _contest(self, planner: Planner) -> PlanContest:
         return PlanContest(self.record.apart, self._aim(planner))
 
-    def _compare(self, contest: PlanContest) -> None:
-        """Compare the plan in use with the champion: keep it, crown it, or give it up."""
+    def _compare(self, contest: PlanContest, young: bool) -> None:
+        """Compare the plan in use with the champion: keep it, crown it, or give it up, unless it is a young network's."""
         best = self.champion
         if best is not None and best.planner is self.planner:
             best.tally = self.tally
@@ -229,13 +228,13 @@ class SoftCells:
             assert self.planner is not None
             if best is not None or contest.won(self.tally, None):
                 self.champion = Champion(self.planner, self.tally, self.costs.arrays())
-        elif contest.lost(self.tally, best.tally):
+        elif not young and contest.lost(self.tally, best.tally):
             self._play(best.planner, best.tally)
             self.costs.restore(best.prices | {"debt": self.costs.debt})
             self.alarms += 1
         simple = self.trials.best(contest)
         known = [self.tally] if self.champion is None else [self.tally, self.champion.tally]
-        if simple is not None and all(contest.lost(tally, simple[1], TRIVIAL) for tally in known):
+        if simple is not None and not young and all(contest.lost(tally, simple[1], TRIVIAL) for tally in known):
             self.resort = simple[0]
 
     def _play(self, planner: Planner, tally: Array) -> None:

@@ -34,9 +34,9 @@ _CUT, _ANEW = 5.0, 1.5
 _FAR = 1e3
 #: The deviation of what is predicted is at least this share of a signal's range.
 _NARROW = 0.1
-#: The price: how fast it moves with what an episode missed, what the mean of late counts besides, how fast that mean forgets,
-#: and from where to where it goes. A price of 1 makes the whole scale of a limit worth the range of returns.
-_MOVES, _BESIDES, _LATE, PRICES = 0.02, 0.5, 0.1, (0.02, 5.0)
+#: The price: how fast it moves with what an episode missed, which counts at most so much, what the mean of late counts besides,
+#: how fast that mean forgets, and from where to where it goes. A price of 1 makes the whole scale of a limit worth the range of returns.
+_MOVES, _MISSED, _BESIDES, _LATE, PRICES = 0.1, 0.2, 0.5, 0.1, (0.02, 5.0)
 #: The share of the scale that is kept free beside the margin: what a network earns and costs changes from episode to episode.
 _ASIDE = 0.06
 
@@ -135,7 +135,7 @@ class QNetwork:
             margin: the share of the scale that is aimed at beyond the bounds.
         """
         short = np.clip((aim.bounds + (margin + _ASIDE) * aim.scale - totals) / aim.scale, -1.0, 1.0)
-        self.push = np.clip(self.push + _MOVES * short, 0.0, PRICES[1])
+        self.push = np.clip(self.push + _MOVES * np.clip(short, -_MISSED, _MISSED), 0.0, PRICES[1])
         self.late = self.late + _LATE * (short - self.late)
         self.played += 1
 
