@@ -60,6 +60,10 @@ class PlanContest(NamedTuple):
         dearer = (self.missed(now) > 0.0) & (below[1:] > np.maximum(_SHARE_OF_LIMIT * self.aim.scale, errors * error[1:]))
         return bool(self.score(now) < self.score(best) and (poorer or dearer.any()))
 
+    def near(self, now: Array) -> bool:
+        """Whether a plan misses no bound by much; a network's price is still to move then."""
+        return bool((self.missed(now) <= _SHARE_OF_LIMIT).all())
+
     def won(self, now: Array, best: Array | None) -> bool:
         """Whether a plan becomes the champion."""
         if best is None:

@@ -234,7 +234,9 @@ class SoftCells:
             self.alarms += 1
         simple = self.trials.best(contest)
         known = [self.tally] if self.champion is None else [self.tally, self.champion.tally]
-        if simple is not None and not young and all(contest.lost(tally, simple[1], TRIVIAL) for tally in known):
+        if young or (self.network is not None and self.network.playing and contest.near(self.tally)):
+            return
+        if simple is not None and all(contest.lost(tally, simple[1], TRIVIAL) for tally in known):
             self.resort = simple[0]
 
     def _play(self, planner: Planner, tally: Array) -> None:

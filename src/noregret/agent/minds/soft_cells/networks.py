@@ -35,8 +35,8 @@ _FAR = 1e3
 #: The deviation of what is predicted is at least this share of a signal's range.
 _NARROW = 0.1
 #: The price: how fast it moves with what an episode missed, which counts at most so much, what the mean of late counts besides,
-#: how fast that mean forgets, and from where to where it goes. A price of 1 makes the whole scale of a limit worth the range of returns.
-_MOVES, _MISSED, _BESIDES, _LATE, PRICES = 0.1, 0.2, 0.5, 0.1, (0.02, 5.0)
+#: how fast that mean forgets, and from where to where it goes. At 1 the scale of a limit is worth the range of returns.
+_MOVES, _MISSED, _BESIDES, _LATE, PRICES = 0.02, 1.0, 0.5, 0.1, (0.02, 5.0)
 #: The share of the scale that is kept free beside the margin: what a network earns and costs changes from episode to episode.
 _ASIDE = 0.06
 
