@@ -234,7 +234,7 @@ class SoftCells:
             self.alarms += 1
         simple = self.trials.best(contest)
         known = [self.tally] if self.champion is None else [self.tally, self.champion.tally]
-        if young or (self.network is not None and self.network.playing and contest.near(self.tally)):
+        if young or (self.planner is not None and isinstance(self.planner.model, NetworkModel) and contest.near(self.tally)):
             return
         if simple is not None and all(contest.lost(tally, simple[1], TRIVIAL) for tally in known):
             self.resort = simple[0]
