@@ -5,6 +5,7 @@ The names and meanings are those of :meth:`.SoftCells.arrays`. Whoever adds an a
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from noregret.agent.minds.soft_cells.doubts import BINS, PAIRS
 from noregret.agent.minds.soft_cells.dynamics import FOURIER, MOST_DIMENSIONS, POINTS
 from noregret.agent.minds.soft_cells.history import LENGTHS, RECENT
 from noregret.agent.minds.soft_cells.kernels.interpolation import EDGE
+from noregret.agent.minds.soft_cells.kernels.network import FORGET, FORGET_SQUARES
 from noregret.agent.minds.soft_cells.kinds import KINDS
+from noregret.agent.minds.soft_cells.networks import PRICES, length_of, sizes_of, takes_part
 from noregret.agent.minds.soft_cells.planner import MOST_ZOOM
 from noregret.agent.minds.soft_cells.rehearsal import PARENTS
 from noregret.agent.minds.soft_cells.rules import MOST_LINES
@@ -27,10 +30,14 @@ from noregret.agent.minds.soft_cells.types import Arrays
 from noregret.errors import InputError
 from noregret.problems.worlds import WorldSpec
 
+#: What names begin with.
+GROUPS = ("record", "memory", "dual", "trials", "kinds", "doubts", "network", "plan", "best")
 #: Squares of numbers stay below this.
 SQUARE = LARGEST**2
 #: Mapped numbers are 0 to 1; what is computed from them may be off by rounding.
 SLACK = 1e-6
+#: Weights of a network stay below this, so that its values are numbers.
+WEIGHT = 1e6
 
 
 def checked(arrays: Arrays, spec: WorldSpec, budget: int) -> Arrays:
@@ -54,12 +61,15 @@ def checked(arrays: Arrays, spec: WorldSpec, budget: int) -> Arrays:
     who = c.take("kinds/who", "judged", "whole", 0, len(KINDS) - 1)
     c.must((np.diff(who) >= 0).all() and (np.bincount(who, minlength=1) <= KEPT).all(), "kinds/who", "kinds in their order")
     out |= {"kinds/who": who, "kinds/totals": c.take("kinds/totals", "judged J")}
-    out["kinds/waited"] = c.take("kinds/waited", f"{len(KINDS)}", "whole", 0, MANY)
+    for name in ("kinds/waited", "kinds/played"):
+        out[name] = c.take(name, f"{len(KINDS)}", "whole", 0, MANY)
     c.must(max(built, settled, chosen) <= episodes and following >= 1, "counters", "no more than the episodes learned")
     _record(c, out)
     kept = _vectors(c, out, spec) if spec.dimension else _numbers(c, out, spec, budget)
     c.must(bool(kept) == bool(episodes), "counters", "as many episodes as are remembered, or none")
     _prices(c, out, "dual/")
+    if "network/weights" in arrays and takes_part(spec):
+        _network(c, out, spec)
     if "plan/prices" in arrays:
         _plan(c, out, "plan/", spec, room)
     if "best/tally" in arrays:
@@ -88,7 +98,7 @@ def checked_plan(plan: Arrays, spec: WorldSpec, waves: int) -> Arrays:
     c = Checked(plan, H=spec.horizon, A=spec.n_actions, m=spec.n_constraints, J=1 + spec.n_constraints)
     out: Arrays = {}
     _plan(c, out, "", spec, 8 * most_bytes(sum(array.nbytes for array in plan.values())))
-    N, smooth = c.sizes["N"] + 1, 0  # numbered states and those of trees have an end besides
+    N, smooth = c.sizes["N"] + ("model.weights" not in out), 0  # numbered states and those of trees have an end besides
     if "model.Z" in out:
         D = out["model.Z"].shape[1]
         N, smooth = c.sizes["N"], D + D * (D + 1) // 2 + waves
@@ -136,6 +146,33 @@ def _doubts(c: Checked, out: Arrays) -> None:
     c.must(rewards[1] >= 0.0, "doubts/rewards", "a sum of squares")
     out["doubts/pairs"] = pairs = c.take("doubts/pairs", "pairs 2")
     c.must(len(pairs) <= PAIRS, "doubts/pairs", f"rewards of at most {PAIRS} episodes")
+
+
+def _network(c: Checked, out: Arrays, spec: WorldSpec) -> None:
+    """The network that learns."""
+    group = _Group(c, out, "network/")
+    P = length_of(sizes_of(spec))
+    for name in ("weights", "slow"):
+        group.take(name, f"{P}", "single", -WEIGHT, WEIGHT)
+    square = group.take("square", f"{P}", "single", 0.0, 1e30)
+    mean = group.take("mean", f"{P}", "single", -1e15, 1e15)
+    # by Cauchy and Schwarz, as both are sums of the same gradients
+    one, two = float(FORGET), float(FORGET_SQUARES)
+    most = (1.0 - one) / math.sqrt((1.0 - two) * (1.0 - one**2 / two))
+    group.must((np.abs(mean) <= 1.1 * most * np.sqrt(square) + 1e-12).all(), "mean", "no more than the squares allow")
+    _scales(group, "", spec)
+    counters = group.take("counters", "4", "whole", 0, MANY)
+    group.must(counters[3] <= 1, "counters", "whether it plays, 0 or 1")
+    group.take("owed", "", low=0.0, high=MANY)
+    group.take("push", "m", low=0.0, high=PRICES[1])
+    group.take("late", "m", low=-1.0, high=1.0)
+
+
+def _scales(arrays: _Group, prefix: str, spec: WorldSpec) -> None:
+    """How a network's states and values are scaled."""
+    arrays.take(f"{prefix}middle", f"{spec.dimension}")
+    arrays.take(f"{prefix}half", f"{spec.dimension}", low=1e-12)
+    arrays.take(f"{prefix}scale", "J", low=1e-12)
 
 
 def _record(c: Checked, out: Arrays) -> None:
@@ -210,7 +247,8 @@ def _plan(c: Checked, out: Arrays, group: str, spec: WorldSpec, room: int) -> No
     H, J, arrays = spec.horizon, 1 + spec.n_constraints, _Group(c, out, group)
     low, width = arrays.take("low", "J", high=0.0), arrays.take("width", "J", low=1e-12)
     c.must((-low / width <= 1.0 + SLACK).all(), f"{group}width", "a range that holds 0")
-    arrays.take("prices", "J", low=0.0, high=1e12)
+    prices = arrays.take("prices", "J", low=0.0, high=1e12)
+    arrays.must(prices[0] >= 1e-6, "prices", "a reward that counts")
     arrays.take("sharpness", "", low=0.0, high=1e12)
     arrays.take("unknown", "J H", low=0.0, high=float(H))
     zoom = arrays.take("outlook", "2", low=0.0)[0]
@@ -219,7 +257,7 @@ def _plan(c: Checked, out: Arrays, group: str, spec: WorldSpec, room: int) -> No
     c.sizes.pop("N", None)
     states = f"{group}model.visits"
     kind = _vector_model if spec.dimension else _count_model
-    for name, other in (("roots", _forest_model), ("keys", _count_model)):
+    for name, other in (("roots", _forest_model), ("keys", _count_model), ("weights", _network_model)):
         if spec.dimension and f"{group}model.{name}" in c:
             kind = other
     need = kind(arrays, spec)
@@ -269,6 +307,14 @@ def _count_model(arrays: _Group, spec: WorldSpec) -> int:
     arrays.take("model.mean", "N A J")
     arrays.take("model.n0", "", low=1e-6, high=1e6)
     return 16 * len(row) + 8 * n * A * (3 + 1 + spec.n_constraints)
+
+
+def _network_model(arrays: _Group, spec: WorldSpec) -> int:
+    weights = arrays.take("model.weights", f"{length_of(sizes_of(spec))}", "single", -WEIGHT, WEIGHT)
+    _scales(arrays, "model.", spec)
+    arrays.take("model.explore", "", low=0.0, high=1.0)
+    arrays.c.sizes["N"] = 0
+    return 4 * len(weights)
 
 
 def _forest_model(arrays: _Group, spec: WorldSpec) -> int:

@@ -65,6 +65,10 @@ class PlanContest(NamedTuple):
         dearer = (self.missed(now) > 0.0) & (below[1:] > np.maximum(_SHARE_OF_LIMIT * self.aim.scale, errors * error[1:]))
         return bool(self.score(now) < self.score(best) and (poorer or dearer.any()))
 
+    def nearly(self, now: Array) -> bool:
+        """Whether a plan misses a bound, and none by much: the price of a network is still to move then."""
+        return len(now) > 0 and bool(0.0 < self.missed(now).max(initial=0.0) <= _SHARE_OF_LIMIT)
+
     def won(self, now: Array, best: Array | None) -> bool:
         """Whether a plan becomes the champion."""
         if best is None:

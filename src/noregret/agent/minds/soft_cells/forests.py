@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from noregret.agent.minds.soft_cells.history import Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.forest import Leaves, Trees, forest_values, forest_worth, grow, leaves_of
 from noregret.agent.minds.soft_cells.kernels.rows import ModelRows
-from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
+from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, counted_steps
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation, Singles
 
 #: Trees of each action, transitions of a leaf at least, splits tried in a node: from, to.
 TREES, _LEAST, _SPLITS = 10, 5, (5, 30)
 #: Transitions used, at most and at least. They are so many that a backward pass of so many steps looks into at most so many
 #: leaves.
-USED, _FEWEST, _STEPS, _WORK = 6000, 300, 500, 6e7
+USED, _FEWEST, _WORK = 6000, 300, 6e7
 #: Starts that are kept as prototypes, at most.
 STARTS = 100
 #: What targets count for beside the signals: what followed, and where it led.
@@ -60,8 +60,8 @@ class ForestModel:
             how: H, and a random generator.
         """
         horizon, random = how
-        most = int(min(USED, max(_WORK / (seen.masks.shape[1] * TREES * min(horizon, _STEPS)), _FEWEST)))
-        used = choose(len(seen.actions), most, random)
+        each = seen.masks.shape[1] * TREES * counted_steps(horizon, seen.before.shape[1])
+        used = choose(len(seen.actions), int(min(USED, max(_WORK / each, _FEWEST))), random)
         A, after, ended = seen.masks.shape[1], seen.after[used], seen.ended[used]
         signals = np.clip(units.of(seen.signals[used]), 0.0, 1.0)
         starts = np.unique(np.linspace(0, len(seen.first) - 1, min(len(seen.first), STARTS)).astype(np.int64))
@@ -71,9 +71,7 @@ class ForestModel:
         for a in range(A):
             mine = np.flatnonzero(seen.actions[used] == a)
             forest.add(mine if len(mine) else np.arange(n), random)
-        following = np.append(seen.masks[1:], np.ones((1, A), dtype=np.bool_), axis=0)
-        following[seen.first + seen.lengths - 1] = True  # of the state after an episode nothing was told
-        allowed = np.concatenate([following[used], seen.masks[seen.first[starts]]])
+        allowed = np.concatenate([seen.could_follow[used], seen.masks[seen.first[starts]]])
         allowed[~allowed.any(axis=1)] = True
         taken = np.bincount(seen.actions, minlength=A).astype(np.float64)
         parts = {

@@ -15,7 +15,7 @@ def grown(arrays: Arrays, stride: int, defaults: Sequence[float], more: int) -> 
     """The arrays of a mind whose observations have new numbers at their end, or that has more actions.
 
     Old observations get the defaults. New actions were never taken, so nothing is known of them, and they could be taken
-    wherever all others could. Plans are left out: the next one is made from what is remembered.
+    wherever all others could. Plans and a network are left out: the next ones are made from what is remembered.
 
     Args:
         arrays: what ``SoftCells.arrays`` gave.
@@ -23,7 +23,7 @@ def grown(arrays: Arrays, stride: int, defaults: Sequence[float], more: int) -> 
         defaults: of the new numbers.
         more: how many new actions there are.
     """
-    out = {name: value for name, value in arrays.items() if name.split("/")[0] not in ("plan", "best")}
+    out = {name: value for name, value in arrays.items() if name.split("/")[0] not in ("plan", "best", "network")}
     out["tally"] = out["tally"][:0]
     out["counters"] = np.append(out["counters"][:-1], 0)
     if "memory/states" in out:

@@ -32,6 +32,26 @@ class Transitions(NamedTuple):
     first: Integers  # (episodes,)
     lengths: Integers  # (episodes,)
 
+    @property
+    def could_follow(self) -> Flags:
+        """(n,A) what could be done after; everything after an episode's last step, of which nothing was told."""
+        out = np.append(self.masks[1:], self.masks[:1], axis=0)
+        out[self.first + self.lengths - 1] = True
+        return out
+
+    def scores(self, units: Units, prices: Array, horizon: int) -> Array:
+        """(episodes,) how good each episode was.
+
+        Args:
+            units: how signals are mapped.
+            prices: (J,) what each signal counts.
+            horizon: H; steps up to it count after an end.
+        """
+        after = (horizon - self.lengths) * self.ended[self.first + self.lengths - 1]
+        return np.asarray(
+            np.add.reduceat(units.of(self.signals) @ prices, self.first) + after * (units.end @ prices), np.float64
+        )
+
 
 class Units(NamedTuple):
     """How raw signals are mapped to [0,1]: (raw - low)/width. Raw 0, the worth of a step after an end, is always inside."""
@@ -143,6 +163,16 @@ class Record:
         H, width = self.spec.horizon, units.width[1:]
         scale = np.minimum(np.abs(self.bounds), self.slack(units) * width)
         return np.maximum(np.where(self.bounds == 0.0, 0.01 * H * width, scale), 1e-4 * H * width)
+
+    def describe(self) -> list[str]:
+        """The range of each signal, one line each."""
+        spec = self.spec
+        told = (spec.reward_range is not None, *((spec.value_ranges is not None,) * spec.n_constraints))
+        ends = np.sort(np.column_stack([self.signs * self.low, self.signs * self.high]), axis=1).tolist()
+        return [
+            f"range of {name}: [{a:.4g}, {b:.4g}], {'given' if given else 'found from data'}, with 0 in it"
+            for name, (a, b), given in zip(("reward", *spec.names), ends, told, strict=True)
+        ]
 
     def arrays(self) -> Arrays:
         """All that was seen, by name."""

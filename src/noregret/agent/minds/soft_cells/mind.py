@@ -12,19 +12,20 @@ import numpy as np
 
 from noregret._system.checks import integer
 from noregret.agent.minds.protocol import PlayedEpisode, Policy
-from noregret.agent.minds.soft_cells.checks import checked, checked_plan
+from noregret.agent.minds.soft_cells.budget import memory_bound
+from noregret.agent.minds.soft_cells.checks import GROUPS, checked, checked_plan
 from noregret.agent.minds.soft_cells.contest import PlanContest, count
-from noregret.agent.minds.soft_cells.counts import MOST_TRANSITIONS, CountModel, Counts, table_of
+from noregret.agent.minds.soft_cells.counts import CountModel, Counts, table_of
 from noregret.agent.minds.soft_cells.doubts import Doubts
 from noregret.agent.minds.soft_cells.dual import PASSES, Aim, PriceSearch
-from noregret.agent.minds.soft_cells.dynamics import MOST_DIMENSIONS
-from noregret.agent.minds.soft_cells.forests import STARTS, TREES, USED, ForestModel
+from noregret.agent.minds.soft_cells.forests import ForestModel
 from noregret.agent.minds.soft_cells.growth import grown
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
-from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, ModelKinds
-from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Planner
-from noregret.agent.minds.soft_cells.rehearsal import PARENTS, searched
+from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, NETWORK, ModelKinds, kind_of
+from noregret.agent.minds.soft_cells.networks import NetworkModel, QNetwork, takes_part
+from noregret.agent.minds.soft_cells.planner import Model, Outlook, Planned, Planner, model_of
+from noregret.agent.minds.soft_cells.rehearsal import searched
 from noregret.agent.minds.soft_cells.rules import packed, unpacked
 from noregret.agent.minds.soft_cells.trials import PACE, PACE_OF_TABLES, RuleTrials
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Observation
@@ -49,7 +50,6 @@ _WORK, _PASSES = 20_000_000, 20
 #: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
 _LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
 #: What names of arrays begin with.
-_GROUPS = ("record", "memory", "dual", "trials", "kinds", "doubts", "plan", "best")
 
 
 @dataclass
@@ -106,7 +106,8 @@ class SoftCells:
         self.tally = np.zeros((0, 1 + spec.n_constraints))  # totals of the last episodes of the plan in use
         self.champion: Champion | None = None
         self.trials = RuleTrials(spec.n_actions, 1 + spec.n_constraints, PACE if spec.dimension else PACE_OF_TABLES)
-        self.kinds, self.doubts = ModelKinds(1 + spec.n_constraints), Doubts()
+        self.network = QNetwork(spec, self.seed) if takes_part(spec) else None
+        self.kinds, self.doubts = ModelKinds(1 + spec.n_constraints, self.network is not None), Doubts()
         self.chosen = 0  # the number of episodes after which it was chosen what plays next
 
     # -- playing
@@ -119,7 +120,8 @@ class SoftCells:
         if self.chosen < self.episodes and self.planner is not None:
             self.chosen, contest = self.episodes, self._contest(self.planner)
             search = partial(searched, self.memory, self.record.units(), (self.seed, 0x5EA2, self.episodes))
-            self.trials.choose(self.episodes, contest, self.memory.cheapest, search)
+            young = self.kinds.young(kind_of(self.planner.model))
+            self.trials.choose(self.episodes, contest, young, self.memory.cheapest, search)
 
     def _settle(self) -> None:
         """The model and the prices."""
@@ -128,11 +130,23 @@ class SoftCells:
             self._build()
         planner = self.planner
         assert planner is not None
+        if isinstance(planner.model, NetworkModel):
+            if fresh or (self.network is not None and self.network.playing and self.episodes > self.settled):
+                self._practise(planner)
+            return
         aim = self._aim(planner)
         often = 1 if aim.passes > PASSES else max(1, self.episodes // 20)
         if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
             return
         self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
+        self.settled, self.plans = self.episodes, self.plans + 1
+
+    def _practise(self, planner: Planner) -> None:
+        """Let the network learn from all that is kept, and play; nothing is estimated of what it plays."""
+        assert self.network is not None and isinstance(self.memory, EpisodeMemory)
+        model, wish = self.network.practise(self.memory.transitions(), self.record)
+        self.planner, self.network.playing = Planner(model, planner.outlook, self.spec.horizon, wish), True
+        self.costs.estimate = np.full(self.spec.n_constraints, np.nan)
         self.settled, self.plans = self.episodes, self.plans + 1
 
     def chances(self, step: int, observation: Observation, mask: Flags | None = None) -> Array:
@@ -166,7 +180,7 @@ class SoftCells:
         if not plan:
             return SoftCells(self.spec, self.seed)
         plan = checked_plan(plan, self.spec, 0 if self.draw is None else len(self.draw.smooth.phases))
-        model = self._model(plan)
+        model = model_of(plan, self.draw)
         wish = Wish(plan["prices"], float(plan["sharpness"]), plan["unknown"], model.units.end)
         rules = unpacked({name.removeprefix("rule."): part for name, part in plan.items() if name.startswith("rule.")})
         return Planned(model, wish, PlanValues(plan["V"], plan["coef"]), rules[0] if rules else None)
@@ -186,6 +200,8 @@ class SoftCells:
         self.record.add(signals, played.terminated)
         self.memory.add(played, signals)
         self.episodes += 1
+        if self.network is not None:
+            self.network.saw(len(signals))
         if self.planner is None:
             return
         model = self.planner.model
@@ -193,25 +209,30 @@ class SoftCells:
             self.next = min(self.next, self.built + 1 + model.work(self.spec.horizon) // _WORK)
         if not counts:
             return
-        totals = signals.sum(axis=0)
-        contest = self._contest(self.planner)
+        totals, contest = signals.sum(axis=0), self._contest(self.planner)
         if rule is not None and not rule.plays(played):  # a mask forbade it, or another plan played
             return
-        self.doubts.look(played, self.planner, rule is None)
-        self.trials.add(totals, contest, rule is not None)
+        kind, young = kind_of(model), self.kinds.young(kind_of(model))
+        if kind != NETWORK:
+            self.doubts.look(played, self.planner, rule is None)
+        if rule is not None or not young:  # what a young network brings says nothing of plans
+            self.trials.add(totals, contest, rule is not None)
         if rule is None:
             self.costs.observe(totals[1:], contest.aim)
             self.tally = count(self.tally, totals)
-            self.kinds.add(FOREST if isinstance(self.planner.model, ForestModel) else CELLS, totals)
-            self._compare(contest)
-        plans = [*self.kinds.totals, *([] if self.champion is None else [self.champion.tally])]
-        self.trials.judge(contest, plans, self.doubts.off(self.record.apart))
+            self.kinds.add(kind, totals)
+            if self.network is not None and self.network.playing:
+                self.network.observe(totals[1:], contest.aim, self.costs.margin)
+            self._compare(contest, young)
+        if not young and not (kind == NETWORK and contest.nearly(self.tally)):
+            plans = [*self.kinds.totals, *([] if self.champion is None else [self.champion.tally])]
+            self.trials.judge(contest, plans, self.doubts.off(self.record.apart))
 
     def _contest(self, planner: Planner) -> PlanContest:
         return PlanContest(self.record.apart, self._aim(planner))
 
-    def _compare(self, contest: PlanContest) -> None:
-        """Compare the plan in use with the champion: keep it, crown it, or give it up."""
+    def _compare(self, contest: PlanContest, young: bool) -> None:
+        """Compare the plan in use with the champion: keep it, crown it, or give it up, unless it is a young network's."""
         best = self.champion
         if best is not None and best.planner is self.planner:
             best.tally = self.tally
@@ -219,10 +240,16 @@ class SoftCells:
             assert self.planner is not None
             if best is not None or contest.won(self.tally, None):
                 self.champion = Champion(self.planner, self.tally, self.costs.arrays())
-        elif contest.lost(self.tally, best.tally):
-            self.planner, self.tally = best.planner, best.tally
+        elif not young and contest.lost(self.tally, best.tally):
+            self._play(best.planner, best.tally)
             self.costs.restore(best.prices | {"debt": self.costs.debt})
             self.alarms += 1
+
+    def _play(self, planner: Planner, tally: Array) -> None:
+        """Let a plan play: a new one, or the champion, whose network does not go on learning."""
+        self.planner, self.tally = planner, tally
+        if self.network is not None:
+            self.network.playing = False
 
     def _build(self) -> None:
         """A new model from all that is remembered."""
@@ -231,8 +258,8 @@ class SoftCells:
         units = self.record.units()
         outlook = Outlook.of(self.record, units)
         model = self.memory.model(units) if isinstance(self.memory, Counts) else self._vectors(self.memory, units, outlook)
-        self.planner = Planner(model, outlook, self.spec.horizon)
-        self.built, self.tally = self.episodes, self.tally[:0]
+        self._play(Planner(model, outlook, self.spec.horizon), self.tally[:0])
+        self.built = self.episodes
         if isinstance(model, CountModel) and not self.record.met.all():  # what was tried last is not to be tried again
             self.next = self.built + 1 + model.work(self.spec.horizon) // _WORK
             return
@@ -250,11 +277,14 @@ class SoftCells:
         table = table_of(seen, units, _STATES, bool(self.record.met.all()))
         if table is not None:
             return table
-        if last is not None and self.kinds.turn(self._contest(last)) == FOREST:
+        turn = CELLS if last is None else self.kinds.turn(self._contest(last))
+        if turn == NETWORK and self.network is not None:
+            return self.network.model(units)
+        if turn == FOREST and last is not None:
             worth = partial(last.worth, seen, units)
             return ForestModel.learned(seen, units, worth, (self.spec.horizon, random))
         sides = last.model.sides if last is not None and isinstance(last.model, VectorModel) else None
-        score = outlook.scores(seen, units, self.costs.Y, self.spec.horizon)
+        score = seen.scores(units, np.append(1.0, self.costs.Y / outlook.zoom), self.spec.horizon)
         return VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
 
     def _aim(self, planner: Planner) -> Aim:
@@ -273,10 +303,7 @@ class SoftCells:
     @property
     def dual(self) -> Array:
         """(m,) what one unit of each constraint's total is worth, in raw reward."""
-        if self.planner is None:
-            return np.zeros(self.spec.n_constraints)
-        width = self.planner.model.units.width
-        return np.asarray(self.costs.Y / self.planner.outlook.zoom * width[0] / width[1:], dtype=np.float64)
+        return np.zeros(self.spec.n_constraints) if self.planner is None else self.planner.dual
 
     @property
     def estimate(self) -> Array:
@@ -297,23 +324,15 @@ class SoftCells:
         spec, planner = self.spec, self.planner
         if planner is None:
             return ["soft-cells: nothing learned yet; all actions have the same chance"]
-        low, high, signs = self.record.low, self.record.high, self.record.signs
-        names = ("reward", *spec.names)
-        was_given = (spec.reward_range is not None, *((spec.value_ranges is not None,) * spec.n_constraints))
-        ranges = [sorted((signs[j] * low[j], signs[j] * high[j])) for j in range(len(low))]
-        lines = [
-            f"range of {name}: [{a:.4g}, {b:.4g}], {'given' if told else 'found from data'}, with 0 in it"
-            for name, (a, b), told in zip(names, ranges, was_given, strict=True)
-        ]
-        lines += planner.model.describe()
+        lines = self.record.describe() + planner.model.describe()
         lines.append("after an end: every step that would have followed is worth 0 (absorbing)")
         for i, name in enumerate(spec.names):
-            sign = self.record.signs[1 + i]
-            lines.append(
-                f"{name}: {'at most' if spec.costs else 'at least'} {spec.limits[i]:.4g}; price {self.dual[i]:.4g} in reward, "
-                f"estimate {sign * self.costs.estimate[i]:.4g}, observed - estimate {sign * self.costs.gap[i]:+.3g}, "
-                f"debt {self.costs.debt[i]:.3g}"
-            )
+            sign, seen = self.record.signs[1 + i], "moved by what a network's episodes brought"
+            if np.isfinite(self.costs.estimate[i]):
+                seen = f"estimate {sign * self.costs.estimate[i]:.4g}, observed - estimate {sign * self.costs.gap[i]:+.3g}"
+                seen += f", debt {self.costs.debt[i]:.3g}"
+            held = f"{'at most' if spec.costs else 'at least'} {spec.limits[i]:.4g}"
+            lines.append(f"{name}: {held}; price {self.dual[i]:.4g} in reward, {seen}")
         lines += self.kinds.describe() if spec.dimension else []
         lines += self.trials.describe() + self.doubts.describe(self.record.apart)
         lines.append(
@@ -325,19 +344,7 @@ class SoftCells:
 
     def memory_bound(self) -> int:
         """Bytes that this mind will need at most: two plans, all that is remembered, and the work of making a model."""
-        spec, N = self.spec, self.states + 1
-        A, J, H = spec.n_actions, 1 + spec.n_constraints, spec.horizon
-        values = 4 * (H + 1) * J * N + 100 * 8 * J
-        if not spec.dimension:
-            return 4 * N * A * (8 * (J + 3) + 2) + 400 * MOST_TRANSITIONS + 2 * values + 400 * N
-        D, n = min(spec.dimension, MOST_DIMENSIONS), self.transitions + H
-        p, P = D + D * (D + 1) // 2 + 60, 1 + D + 200
-        kept = n * (8 * (spec.dimension + J + 2) + A)
-        working = n * (8 * (4 * spec.dimension + 8 * D + 6 * J + 24) + A)
-        model = N * A * (8 * (D + J) * 3 + 4 * p + 8 * 5 * (2 * D + 2)) + 16 * N * (P + p)
-        trees = USED * TREES * (A * (8 + 4 + 4) + 60) + USED * A * 8 * (J + 4) + USED * 8 * (4 * spec.dimension + J + PARENTS)
-        more = 2 * 4 * (H + 1) * J * max(USED + STARTS + 1 - N, 0)
-        return kept + working + 3 * (model + trees) + 2 * values + more + 100 * 3000 * P
+        return memory_bound(self.spec, self.states, self.transitions)
 
     # -- keeping
 
@@ -347,6 +354,8 @@ class SoftCells:
         out: Arrays = {"counters": np.array(counters, dtype=np.int64), "tally": self.tally.copy()}
         groups = {"record": self.record.arrays(), "memory": self.memory.arrays(), "dual": self.costs.arrays()}
         groups |= {"trials": self.trials.arrays(), "kinds": self.kinds.arrays(), "doubts": self.doubts.arrays()}
+        if self.network is not None:
+            groups["network"] = self.network.arrays()
         if self.planner is not None:
             groups["plan"] = self.planner.arrays()
         best = self.champion
@@ -362,7 +371,7 @@ class SoftCells:
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave, all of which is checked first; the plan in use is made again, bit for bit."""
         arrays = checked(arrays, self.spec, self.states)
-        groups: dict[str, Arrays] = {name: {} for name in _GROUPS}
+        groups: dict[str, Arrays] = {name: {} for name in GROUPS}
         try:
             for name, value in arrays.items():
                 if "/" in name:
@@ -377,24 +386,15 @@ class SoftCells:
             self.record.restore(groups["record"])
             self.memory.restore(groups["memory"])
             self.costs.restore(groups["dual"])
-            self.planner = self._restored(groups["plan"]) if groups["plan"] else None
+            if self.network is not None and groups["network"]:
+                self.network.restore(groups["network"])
+            self.planner = Planner.again(groups["plan"], self.draw, self.spec.horizon) if groups["plan"] else None
             self.champion, best = None, groups["best"]
             if best:
-                planner = self._restored(best) if "prices" in best else self.planner
+                planner = Planner.again(best, self.draw, self.spec.horizon) if "prices" in best else self.planner
                 assert planner is not None
                 self.champion = Champion(planner, best["tally"].copy(), {name: best[name] for name in self.costs.arrays()})
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise InputError(
                 f"arrays are not those of soft-cells in such a world ({error!r}); expected what arrays() gave"
             ) from error
-
-    def _restored(self, plan: Arrays) -> Planner:
-        """A plan, made again from its arrays."""
-        return Planner.again(self._model(plan), plan, self.spec.horizon)
-
-    def _model(self, plan: Arrays) -> Model:
-        units = Units(plan["low"], plan["width"])
-        parts = {name.removeprefix("model."): value for name, value in plan.items() if name.startswith("model.")}
-        if "roots" in parts:
-            return ForestModel(units, parts)
-        return CountModel(units, parts) if self.draw is None or "keys" in parts else VectorModel(self.draw, units, parts)

@@ -11,11 +11,12 @@ from noregret.agent.minds.soft_cells.counts import CountModel
 from noregret.agent.minds.soft_cells.forests import ForestModel, still_brought
 from noregret.agent.minds.soft_cells.history import Record, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values, backward, soft_max
+from noregret.agent.minds.soft_cells.networks import NetworkModel
 from noregret.agent.minds.soft_cells.rules import SimpleRule
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation
-from noregret.agent.minds.soft_cells.vectors import VectorModel
+from noregret.agent.minds.soft_cells.vectors import Draw, VectorModel
 
-Model = VectorModel | ForestModel | CountModel
+Model = VectorModel | ForestModel | CountModel | NetworkModel
 
 #: Sharpness of the soft-max after the first episode; it grows with the square root of the number of episodes.
 _SHARPNESS = 3.0
@@ -23,6 +24,22 @@ _SHARPNESS = 3.0
 _HOPE, _FLOOR = 0.5, 0.05
 #: Where episodes differ by less than this share of H, rewards count for more, up to a most.
 _TYPICAL, MOST_ZOOM = 0.2, 100.0
+
+
+def model_of(plan: Arrays, draw: Draw | None) -> Model:
+    """The model of a plan, from the plan's arrays.
+
+    Args:
+        plan: the arrays, of the plan in use or with its values.
+        draw: what chance gave the mind, for vectors.
+    """
+    units = Units(plan["low"], plan["width"])
+    parts = {name.removeprefix("model."): value for name, value in plan.items() if name.startswith("model.")}
+    if "weights" in parts:
+        return NetworkModel(units, parts)
+    if "roots" in parts:
+        return ForestModel(units, parts)
+    return CountModel(units, parts) if draw is None or "keys" in parts else VectorModel(draw, units, parts)
 
 
 class Outlook(NamedTuple):
@@ -50,20 +67,6 @@ class Outlook(NamedTuple):
         unknown = np.vstack([np.minimum(record.best_ahead(units) + floor * left, left), ~record.met[:, None] * left])
         return cls(zoom, spread, unknown, zooms)
 
-    def scores(self, seen: Transitions, units: Units, Y: Array, horizon: int) -> Array:
-        """(episodes,) how good each kept episode was: its mapped reward and, at given prices, its utilities.
-
-        Args:
-            seen: all transitions.
-            units: how signals are mapped.
-            Y: (m,) the prices.
-            horizon: H.
-        """
-        prices = np.concatenate([[1.0], Y / self.zoom])
-        after = (horizon - seen.lengths) * seen.ended[seen.first + seen.lengths - 1]
-        earned = np.add.reduceat(units.of(seen.signals) @ prices, seen.first)
-        return np.asarray(earned + after * (units.end @ prices), dtype=np.float64)
-
 
 class Planned(NamedTuple):
     """What a plan does: a model, what was planned for, and the values that were found."""
@@ -81,15 +84,17 @@ class Planned(NamedTuple):
             observation: as the mind sees it.
             mask: (A,) which actions can be taken; None for all.
         """
-        could = np.ones(self.model.parts["visits"].shape[1], dtype=np.bool_) if mask is None else mask
+        model = self.model
+        n_actions = model.n_actions if isinstance(model, NetworkModel) else model.parts["visits"].shape[1]
+        could = np.ones(n_actions, dtype=np.bool_) if mask is None else mask
         if self.rule is not None and could[action := self.rule.at(observation)]:
             return np.asarray(np.eye(len(could))[action], dtype=np.float64)
-        Q = self.model.values(observation, step, self.wish, self.values)
+        Q = model.values(observation, step, self.wish, self.values)
         if Q is None:
             return np.asarray(could / could.sum(), dtype=np.float64)
         out: Array = np.zeros((1, len(could)))
         soft_max(Q, could[None], self.wish, out)
-        return out.ravel()
+        return model.explored(out.ravel(), could) if isinstance(model, NetworkModel) else out.ravel()
 
     def table(self, most: int) -> tuple[dict[int, int], Array] | None:
         """The row of each numbered observation that was seen, and the probabilities (H,rows,A) of actions there.
@@ -113,20 +118,21 @@ class Planned(NamedTuple):
 
 
 class Planner:
-    """Values of the plan in use.
+    """A plan in use: a model, what is hoped for, prices and values.
 
     Args:
-        model: the finite model.
+        model: what says how the world goes on, or what actions are worth.
         outlook: what is hoped for.
         horizon: H.
+        wish: prices and sharpness; None for prices of 0.
     """
 
-    def __init__(self, model: Model, outlook: Outlook, horizon: int) -> None:
+    def __init__(self, model: Model, outlook: Outlook, horizon: int, wish: Wish | None = None) -> None:
         self.model, self.outlook, self.H = model, outlook, horizon
-        self.rows = model.rows()
-        J, p = self.rows.signal.shape[2], self.rows.projector.shape[1]
+        self.rows = None if isinstance(model, NetworkModel) else model.rows()
+        J, p = len(outlook.unknown), 0 if self.rows is None else self.rows.projector.shape[1]
         self.values = PlanValues(np.zeros((horizon + 1, J, model.n), np.float32), np.zeros((horizon, J, p), np.float32))
-        self.wish = self._wish(np.zeros(J - 1), 0)
+        self.wish = self._wish(np.zeros(J - 1), 0) if wish is None else wish
 
     def _wish(self, Y: Array, episodes: int) -> Wish:
         zoom = self.outlook.zoom
@@ -135,16 +141,18 @@ class Planner:
 
     def evaluate(self, Y: Array, episodes: int) -> Array:
         """Plan for prices Y (m,) after so many episodes; returns the raw totals (m,) that the model expects."""
+        model, units = self.model, self.model.units
+        assert self.rows is not None and not isinstance(model, NetworkModel), "a network's prices move with what is observed"
         self.wish = self._wish(Y, episodes)
         backward(self.rows, self.wish, self.values)
-        units = self.model.units
-        return np.asarray(self.values.V[0, 1:] @ self.model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
+        return np.asarray(self.values.V[0, 1:] @ model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
 
     @property
     def expected(self) -> float:
-        """The raw reward that the plan is expected to bring, with what is hoped of the unknown."""
-        units = self.model.units
-        return float(self.values.V[0, 0] @ self.model.starts * units.width[0] + self.H * units.low[0])
+        """The raw reward that the plan of a model is expected to bring, with what is hoped of the unknown."""
+        model, units = self.model, self.model.units
+        assert not isinstance(model, NetworkModel), "a network's values are no totals"
+        return float(self.values.V[0, 0] @ model.starts * units.width[0] + self.H * units.low[0])
 
     def worth(self, seen: Transitions, units: Units, used: Integers) -> Array:
         """(n,J) what the states after some transitions are worth halfway to the end, for trees to be split by.
@@ -176,19 +184,28 @@ class Planner:
         }
 
     @classmethod
-    def again(cls, model: Model, plan: Arrays, horizon: int) -> Planner:
+    def again(cls, plan: Arrays, draw: Draw | None, horizon: int) -> Planner:
         """The plan whose :meth:`arrays` are given, with its model made again.
 
         Args:
-            model: the one that the plan was made with.
             plan: the arrays.
+            draw: what chance gave the mind, for vectors.
             horizon: H.
         """
+        model = model_of(plan, draw)
         zoom, spread = plan["outlook"].tolist()
-        self = cls(model, Outlook(zoom, spread, plan["unknown"], plan["zooms"]), horizon)
-        self.wish = self.wish._replace(prices=plan["prices"], sharpness=float(plan["sharpness"]))
-        backward(self.rows, self.wish, self.values)
+        wish = Wish(plan["prices"], float(plan["sharpness"]), plan["unknown"], model.units.end)
+        self = cls(model, Outlook(zoom, spread, plan["unknown"], plan["zooms"]), horizon, wish)
+        if self.rows is not None:
+            backward(self.rows, self.wish, self.values)
         return self
+
+    @property
+    def dual(self) -> Array:
+        """(m,) what one unit of each constraint's total is worth, in raw reward."""
+        model = self.model
+        unit = model.parts["scale"] if isinstance(model, NetworkModel) else model.units.width
+        return np.asarray(self.wish.prices[1:] / self.wish.prices[0] * unit[0] / unit[1:], dtype=np.float64)
 
     @property
     def policy(self) -> Planned:

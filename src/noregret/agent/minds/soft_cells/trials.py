@@ -76,17 +76,18 @@ class RuleTrials:
         """The rule that plays the next episode; None where the plan does."""
         return self.rules[self.playing] if self.playing >= 0 else None
 
-    def choose(self, episodes: int, contest: PlanContest, cheapest: Callable[[], int], search: Search) -> None:
+    def choose(self, episodes: int, contest: PlanContest, young: bool, cheapest: Callable[[], int], search: Search) -> None:
         """Choose what plays the next episode.
 
         Args:
             episodes: all that were learned from.
             contest: what totals are compared by.
+            young: whether the plan is of a young network, which plays although a rule leads.
             cheapest: tells the action whose steps cost least.
             search: finds new rules.
         """
         self.playing = self.partner if self._affords(contest) else self.leader
-        if self.leader >= 0 and episodes % self._pause(episodes, contest) == 0:
+        if young or (self.leader >= 0 and episodes % self._pause(episodes, contest) == 0):
             self.playing = -1
         if episodes < _EVERY or episodes % _EVERY != 1 or self.n_actions < 2:
             return

@@ -28,6 +28,16 @@ SAME = 1e-12
 STEADY, CHECKED, PATIENT = 5e-3, 10, 200
 
 
+#: Steps of a backward pass that are counted as work, at most, of states with few numbers and with more: passes end early where
+#: values are steady, which takes longer with more numbers.
+_COUNTED, _MANY = (500, 1000), 4
+
+
+def counted_steps(horizon: int, dimension: int) -> int:
+    """The steps that are counted as work of a backward pass."""
+    return min(horizon, _COUNTED[dimension >= _MANY])
+
+
 class Wish(NamedTuple):
     """What a plan is made for: prices, how sharply it chooses, and what it hopes for."""
 
