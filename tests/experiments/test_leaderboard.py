@@ -73,11 +73,15 @@ def test_what_is_finished_is_not_played_again(played: tuple[Path, str]) -> None:
     assert done.exit_code == 0 and "a short pilot" not in done.output
 
 
-def test_cells_that_take_too_long_are_left_out_with_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_cells_that_take_too_long_are_left_out_with_their_reason(
+    kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entries = [Entry.read("uniform"), Entry.read("lsvi-ucb")]
     contest = Contest(["random:S=3,A=2,H=2"], entries, 20, 2, 0, "practical", 60.0)
     monkeypatch.setattr(pilots, "seconds_of_run", lambda key, most: 61.0 if key.learner == "lsvi-ucb" else 59.0)
-    board = contest.board(contest.play(How(progress=False)))
+    out = tmp_path / "new" / "runs" if kept else None  # a folder that is not there yet
+    board = contest.board(contest.play(How(out, progress=False)))
     assert [cell.reason for cell in board.cells] == ["", "a run would take about 61 s, more than 60 s"]
     assert board.analysis.rank.mean.tolist() == pytest.approx([1.0, float("nan")], nan_ok=True), "it ran nowhere: no rank"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from noregret._system.arrays import read_bytes
 from noregret._system.files import wait_and_hold
+from noregret.errors import NoRegretError
 from noregret.report.tables import write_text
 from noregret.store import RunKey
 from noregret.sweeps.estimate import UNCLEAR, seconds_of_run
@@ -47,9 +48,16 @@ class Pilots:
         seconds, before = self._known[key.id]
         return before == most or not most / UNCLEAR < seconds < most * UNCLEAR
 
-    def play(self, key: RunKey, most: float) -> float:
-        """Play a pilot and keep what it says: the seconds that the run will take."""
-        seconds = seconds_of_run(key, most)
+    def play(self, key: RunKey, most: float) -> float | None:
+        """Play a pilot and keep what it says: the seconds that the run will take; None where the run fails, which it says itself.
+
+        Raises:
+            FileError: the file cannot be written.
+        """
+        try:
+            seconds = seconds_of_run(key, most)
+        except NoRegretError:
+            return None
         self._known[key.id] = (seconds, most)
         if self.path is not None:
             with wait_and_hold(self.path.with_suffix(".lock")):  # what another process found meanwhile stays
