@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -71,6 +72,15 @@ def test_the_page_is_made_again_from_the_data_alone(played: tuple[Path, str], tm
 def test_what_is_finished_is_not_played_again(played: tuple[Path, str]) -> None:
     done = CliRunner().invoke(app, [*ARGS, "--learners", NAMES, "--out", str(played[0]), "--most", "0"])
     assert done.exit_code == 0 and "a short pilot" not in done.output
+
+
+def test_a_row_knows_what_it_was_played_with() -> None:
+    entry = Entry.read("opdop")
+    one = settings.constants(entry, "practical")
+    assert re.fullmatch("[0-9a-f]{12}", one) and settings.row(entry, "practical").constants == one
+    others = [settings.constants(entry, "theory"), settings.constants(Entry("x", "opdop", {"beta": "2*usual"}), "practical")]
+    assert len({one, *others}) == 3 and settings.constants(Entry("y", "opdop", {}), "practical") == one
+    assert settings.constants(Entry("z", "opdop", {"preset": "theory"}), "practical") != one
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -144,8 +154,8 @@ def test_all_learners_and_all_finite_problems_are_on_it() -> None:
     safe = {entry.name for entry in entries if entry.params.get("safe_policy") == "safest"}
     assert safe == {name for name in learners.names() if "safe_policy" in learners.get(name).told} and "dope" in safe
     assert settings.problem_names() == nr.problems.names(continuous=False)
-    assert settings.row(Entry.read("opse-lcmdp")).told == ["the reward", "the utilities"]
-    assert "a safe policy (the safest)" in settings.row(next(e for e in entries if e.name == "dope")).told
+    assert settings.row(Entry.read("opse-lcmdp"), "practical").told == ["the reward", "the utilities"]
+    assert "a safe policy (the safest)" in settings.row(next(e for e in entries if e.name == "dope"), "practical").told
 
 
 def test_the_page_says_where_constants_are_from(monkeypatch: pytest.MonkeyPatch) -> None:

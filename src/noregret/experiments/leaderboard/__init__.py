@@ -152,7 +152,9 @@ class Contest:
         told = settings.remarks(self.protocol[3], self.entries)
         told += settings.left_out() if self.everything else []
         protocol = Protocol(*self.protocol, {k: str(v) for k, v in where["versions"].items()}, machine, told)
-        return Leaderboard.of(protocol, [settings.row(entry) for entry in self.entries], played, lines, seconds)
+        return Leaderboard.of(
+            protocol, [settings.row(entry, self.protocol[3]) for entry in self.entries], played, lines, seconds
+        )
 
 
 __all__ = ["STOPPED", "Contest", "leaderboard"]

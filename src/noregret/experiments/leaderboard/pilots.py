@@ -49,7 +49,7 @@ class Pilots:
         return before == most or not most / UNCLEAR < seconds < most * UNCLEAR
 
     def play(self, key: RunKey, most: float) -> float | None:
-        """Play a pilot and keep what it says: the seconds that the run will take; None where the run fails, which it says itself.
+        """Play a pilot and keep what it says: the seconds that the run will take. A run that fails says so itself: None.
 
         Raises:
             FileError: the file cannot be written.
