@@ -19,6 +19,8 @@ BEGIN, END = (
 )
 #: How many rows it has.
 FIRST = 6
+#: How a remark of a board on rows that are behind their presets begins; the page has it too.
+SINCE = "Played with a preset that has changed since"
 
 
 def first(board: Leaderboard) -> list[str]:
@@ -58,7 +60,7 @@ def table(boards: Sequence[Leaderboard]) -> NumberTable:
     for board in boards:
         columns += [f"rank at {board.protocol.episodes:,}", "× best", "at most", "stuck"]
     for learner in first(short):
-        told = ", ".join(next(row.told for row in short.rows if row.learner == learner)) or "-"
+        told = ", ".join(next(row.told for row in short.rows if row.learner == learner)) or "nothing more"
         draws = short.analysis.draws(learner)
         asked = "" if draws is None else f" ({draws / short.protocol.episodes:.0f} draws an episode)"
         cells = list[metrics.Cell]([learner, told + asked])
@@ -74,9 +76,14 @@ def table(boards: Sequence[Leaderboard]) -> NumberTable:
 
 
 def put(text: str, boards: Sequence[Leaderboard]) -> str:
-    """A page with the table made anew between its two lines.
+    """A page with the table, and what is behind its preset, made anew between its two lines.
 
     Raises:
         FileError: the page has no such lines.
     """
-    return between(text, BEGIN, END, f"{BEGIN}\n\n{table(boards).markdown()}\n{END}\n")
+    parts = [BEGIN, table(boards).markdown().rstrip()]
+    for board in boards:
+        parts += [
+            f"At {board.protocol.episodes:,} episodes: {said}" for said in board.protocol.remarks if said.startswith(SINCE)
+        ]
+    return between(text, BEGIN, END, "\n\n".join([*parts, f"{END}\n"]))

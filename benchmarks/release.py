@@ -29,6 +29,7 @@ from pathlib import Path
 
 from benchmarks import headline, protocol
 from benchmarks.command import STOPPED, renew, run, say
+from benchmarks.tuning.page import tried
 from benchmarks.tuning.search import BY_HAND, found_by_hand
 from noregret._system.checks import each_once, integer
 from noregret._system.text import listed
@@ -172,9 +173,21 @@ def remarked(board: Leaderboard) -> Leaderboard:
     """A board with remarks as they are now: what no search changed, what was played again, and whose presets have changed."""
     one = board.protocol
     remarks = settings.remarks(one.preset, [entry for entry in everybody() if entry.label in board.learners])
+    remarks += [before_search(left)] if (left := unsearched(board)) else []
     remarks += [remark for remark in one.remarks if _AGAIN.fullmatch(remark)]
     remarks += [earlier(left)] if (left := stale(board)) else []
     return Leaderboard(replace(one, remarks=remarks), board.rows, board.episodes, board.cells)
+
+
+def unsearched(board: Leaderboard) -> list[str]:
+    """The rows of a board whose numbers are of an earlier search than the one whose data are here."""
+    of = {entry.label: entry.name for entry in everybody() if settings.was_searched(entry.name, board.protocol.preset)}
+    return [name for name in board.learners if name in of and not tried(of[name], board.protocol.preset)]
+
+
+def before_search(rows: Sequence[str]) -> str:
+    """What a board says of such rows."""
+    return f"Numbers of an earlier search, on worlds without noise, as this one was not finished for: {', '.join(rows)}."
 
 
 def stale(board: Leaderboard) -> list[str]:
@@ -185,7 +198,7 @@ def stale(board: Leaderboard) -> list[str]:
 
 def earlier(rows: Sequence[str]) -> str:
     """What a board says of such rows."""
-    return f"Played with a preset that has changed since, and not played again yet: {', '.join(rows)}."
+    return f"{headline.SINCE}, and not played again yet: {', '.join(rows)}."
 
 
 #: What a board says of rows that were played with other sources than the rest.

@@ -113,7 +113,7 @@ def test_playing_test_worlds_is_said_and_logged(
     assert run(release.main, [*again, "--onto", str(tmp_path / "out"), *words_of_page]) == 0  # plays, merges, makes the page
     text = (tmp_path / "page.md").read_text()
     assert (
-        text.count("| uniform | - |") == 1
+        text.count("| uniform | nothing more |") == 1
         and text.endswith(f"{headline.END}\n\nend\n")
         and headline.put(text, [Leaderboard.read(both)]) == text
     )

@@ -42,7 +42,7 @@ def remarks(preset: str, entries: Sequence[Entry]) -> list[str]:
         preset: which rule gives the learners their constants.
         entries: the learners; one that is given constants beside the preset's is not named among those that no search changed.
     """
-    as_preset = [entry for entry in entries if not _was_searched(entry.name, preset)]
+    as_preset = [entry for entry in entries if not was_searched(entry.name, preset)]
     if len(as_preset) == len(entries):
         return []
     said = (
@@ -53,7 +53,7 @@ def remarks(preset: str, entries: Sequence[Entry]) -> list[str]:
     return [said, f"Constants that no search changed: {', '.join(others)}."] if others else [said]
 
 
-def _was_searched(name: str, preset: str) -> bool:
+def was_searched(name: str, preset: str) -> bool:
     """Whether a search set a constant of a preset."""
     table = learners.get(name).table
     return preset in table.presets and any(FOUND in row.entry(preset, table.like)[1] for row in table)
