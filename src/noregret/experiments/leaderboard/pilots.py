@@ -46,7 +46,7 @@ class Pilots:
         if key.id not in self._known:
             return False
         seconds, before = self._known[key.id]
-        return before == most or not most / UNCLEAR < seconds < most * UNCLEAR
+        return before == most or seconds < most / UNCLEAR or seconds > before > most
 
     def play(self, key: RunKey, most: float) -> float | None:
         """Play a pilot and keep what it says: the seconds that the run will take. A run that fails says so itself: None.
