@@ -19,8 +19,8 @@ BEGIN, END = (
 )
 #: How many rows it has.
 FIRST = 6
-#: How a remark of a board on rows that are behind their presets begins; the page has it too.
-SINCE = "Played with a preset that has changed since"
+#: How remarks of a board begin that the page has too: on rows that are behind their presets, and on cells that were left out.
+SINCE, GUESSED = "Played with a preset that has changed since", "Left out"
 
 
 def first(board: Leaderboard) -> list[str]:
@@ -84,6 +84,8 @@ def put(text: str, boards: Sequence[Leaderboard]) -> str:
     parts = [BEGIN, table(boards).markdown().rstrip()]
     for board in boards:
         parts += [
-            f"At {board.protocol.episodes:,} episodes: {said}" for said in board.protocol.remarks if said.startswith(SINCE)
+            f"At {board.protocol.episodes:,} episodes: {said}"
+            for said in board.protocol.remarks
+            if said.startswith((SINCE, GUESSED))
         ]
     return between(text, BEGIN, END, "\n\n".join([*parts, f"{END}\n"]))

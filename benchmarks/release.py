@@ -31,6 +31,7 @@ from benchmarks import headline, protocol
 from benchmarks.command import STOPPED, renew, run, say
 from benchmarks.tuning.page import tried
 from benchmarks.tuning.search import BY_HAND, found_by_hand
+from noregret import learners
 from noregret._system.checks import each_once, integer
 from noregret._system.text import listed
 from noregret.cli.arguments import whole
@@ -176,6 +177,7 @@ def remarked(board: Leaderboard) -> Leaderboard:
     remarks += [before_search(left)] if (left := unsearched(board)) else []
     remarks += [remark for remark in one.remarks if _AGAIN.fullmatch(remark)]
     remarks += [earlier(left)] if (left := stale(board)) else []
+    remarks += [guessed(left)] if (left := estimated(board)) else []
     return Leaderboard(replace(one, remarks=remarks), board.rows, board.episodes, board.cells)
 
 
@@ -188,6 +190,20 @@ def unsearched(board: Leaderboard) -> list[str]:
 def before_search(rows: Sequence[str]) -> str:
     """What a board says of such rows."""
     return f"Numbers of an earlier search, on worlds without noise, as this one was not finished for: {', '.join(rows)}."
+
+
+def estimated(board: Leaderboard) -> list[str]:
+    """The rows that plan seldom and have a cell that an older release left out by an estimate of its time."""
+    old = {cell.learner for cell in board.cells if cell.reason.startswith("a run would take about")}
+    return [entry.label for entry in everybody() if entry.label in old and "replan" in learners.get(entry.name).table.rows]
+
+
+def guessed(rows: Sequence[str]) -> str:
+    """What a board says of such rows."""
+    return (
+        f"{headline.GUESSED} on large worlds by an estimate of their time that is up to ninety times too long for those that "
+        f"plan seldom; most would have kept the limit, and ranks may change: {', '.join(rows)}."
+    )
 
 
 def stale(board: Leaderboard) -> list[str]:

@@ -53,6 +53,14 @@ def test_a_board_names_the_rows_whose_presets_have_changed_since(episodes: int) 
     )
 
 
+@pytest.mark.parametrize("episodes", BOARDS)
+def test_a_board_names_planners_that_an_estimate_left_out(episodes: int) -> None:
+    board = BOARDS[episodes]
+    said = [remark for remark in board.protocol.remarks if remark.startswith(headline.GUESSED)]
+    assert said == [release.guessed(left) for left in [release.estimated(board)] if left]
+    assert not {"opse-lcmdp", "crpo"} & {*release.estimated(board)}, "they plan before every episode"
+
+
 def test_readme_has_the_first_rows_of_the_boards() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     assert headline.put(text, [*BOARDS.values()]) == text, "python -m benchmarks.release --page README.md"
