@@ -79,7 +79,7 @@ class Cell:
         return self._sum("regret", UNSAFE if self.measure == UNSAFE else "violation")
 
     def _sum(self, *names: str) -> Array:
-        return np.sum([np.maximum(self.samples.get(name, []), 0.0) for name in names], axis=0)
+        return np.asarray(np.sum([np.maximum(self.samples.get(name, []), 0.0) for name in names], axis=0))
 
     def last(self, which: str) -> Interval:
         """The mean over the runs at the last episode, with its 95% interval; that of what cannot be negative ends at 0."""
