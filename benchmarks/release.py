@@ -3,9 +3,13 @@
 python -m benchmarks.release                       all lengths; stopped or killed, the same line goes on
 python -m benchmarks.release --episodes 10000      one of the lengths
 python -m benchmarks.release --worlds 10           the first ten worlds of the protocol
-python -m benchmarks.release --learners opt-dual   one learner, in all its rows
+python -m benchmarks.release --learners opt-dual --onto docs --page README.md
+                                                   one learner again, in all its rows; they are put into the boards of a
+                                                   folder, and a page gets the first rows of these
 python -m benchmarks.release --from results/release --onto docs
-                                                   put what was played into the boards of a folder; nothing is played
+                                                   put what was played before into the boards of a folder; nothing is played
+python -m benchmarks.release --page README.md      the pages of the boards in docs made anew, their first rows put into
+                                                   a page; nothing is played
 
 A board keeps the sums of each run, so ranks are made anew from all of them, and a learner can be played again alone. The board
 then says which rows are of which sources.
@@ -23,9 +27,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import protocol
-from benchmarks.command import STOPPED, run, say
+from benchmarks import headline, protocol
+from benchmarks.command import STOPPED, renew, run, say
+from benchmarks.tuning.page import tried
 from benchmarks.tuning.search import BY_HAND, found_by_hand
+from noregret import learners
 from noregret._system.checks import each_once, integer
 from noregret._system.text import listed
 from noregret.cli.arguments import whole
@@ -46,8 +52,13 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m benchmarks.release", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--episodes", type=whole, help="one of the protocol's lengths; all by default")
     parser.add_argument("--learners", help="learners or rows, separated by commas; all by default")
-    parser.add_argument("--from", type=Path, dest="source", help="with --onto: a folder with boards that were played before")
-    parser.add_argument("--onto", type=Path, help="with --from: the folder whose boards take what is in the others")
+    parser.add_argument(
+        "--from", type=Path, dest="source", help="a folder with boards that were played before; then nothing is played"
+    )
+    parser.add_argument(
+        "--onto", type=Path, help="a folder whose boards take what is played, or what is in the folder of --from"
+    )
+    parser.add_argument("--page", type=Path, help="a page that gets the first rows of the boards of --onto, else of docs")
     parser.add_argument("--worlds", type=whole, help="so many of the test worlds, from the first on; all by default")
     parser.add_argument("--out", type=Path, default=Path("results/release"), help="the folder that keeps the runs and pages")
     parser.add_argument("--log", type=Path, default=protocol.LOG, help="the log of test worlds played")
@@ -55,20 +66,45 @@ def main(words: Sequence[str]) -> int:
     asked = parser.parse_args(words)
     if asked.episodes not in (None, *protocol.LENGTHS):
         raise InputError(f"--episodes is {asked.episodes}; expected one of {', '.join(map(str, protocol.LENGTHS))}")
-    if (asked.source is None) != (asked.onto is None):
-        raise InputError("--from and --onto are given one without the other; expected both, or none")
-    if asked.source is not None:
-        for name in stems(asked.source):
-            board = merged(Leaderboard.read(asked.onto / f"{name}.json"), Leaderboard.read(asked.source / f"{name}.json"))
+    if asked.source is not None and asked.onto is None:
+        raise InputError("--from is given without --onto; expected the folder whose boards take what is in the other one")
+    if asked.page is not None and asked.onto is None:
+        for option in ("learners", "episodes", "worlds"):
+            if getattr(asked, option) is not None:
+                raise InputError(f"--{option} and --page are given without --onto; nothing is played then; expected all three")
+    elif asked.source is None and not _play(asked):
+        say("stopped; the same command goes on")
+        return STOPPED
+    if asked.onto is not None:
+        source = asked.out if asked.source is None else asked.source
+        for name in stems(source) if asked.source is not None else map(stem, lengths(asked)):
+            board = merged(Leaderboard.read(asked.onto / f"{name}.json"), Leaderboard.read(source / f"{name}.json"))
             publish(board, asked.onto, name)
-        return 0
+    if asked.page is not None:
+        folder = asked.onto or Path("docs")
+        names = [stem(episodes) for episodes in sorted(protocol.LENGTHS)]
+        boards = [remarked(Leaderboard.read(folder / f"{name}.json")) for name in names]
+        for name, board in zip(names, boards, strict=True) if asked.onto is None else ():
+            publish(board, folder, name)
+        renew(asked.page, lambda text: headline.put(text, boards))
+    return 0
+
+
+def lengths(asked: argparse.Namespace) -> list[int]:
+    """The numbers of episodes that are played."""
+    return sorted(protocol.LENGTHS) if asked.episodes is None else [asked.episodes]
+
+
+def stem(episodes: int) -> str:
+    """The name of the board of a length."""
+    return page.STEM if episodes == min(protocol.LENGTHS) else f"{page.STEM}-{episodes // 1000}k"
+
+
+def _play(asked: argparse.Namespace) -> bool:
+    """Play what is asked for; whether all of it was played."""
     worlds = protocol.TEST_WORLDS[: integer("worlds", asked.worlds, 1, len(protocol.TEST_WORLDS)) if asked.worlds else None]
     entries = everybody() if asked.learners is None else named(listed(asked.learners))
-    for episodes in protocol.LENGTHS if asked.episodes is None else (asked.episodes,):
-        if not play(episodes, entries, worlds, asked.out, asked.log, asked.workers):
-            say("stopped; the same command goes on")
-            return STOPPED
-    return 0
+    return all(play(each, entries, worlds, asked.out, asked.log, asked.workers) for each in lengths(asked))
 
 
 def everybody() -> list[Entry]:
@@ -123,26 +159,64 @@ def merged(old: Leaderboard, new: Leaderboard) -> Leaderboard:
     rows = {row.learner: row for row in old.rows} | again
     order = [label for label in labels if label in rows] + [label for label in rows if label not in labels]
     cells = [(new if learner in again else old).cell(problem, learner) for problem in old.problems for learner in order]
-    remarks = settings.remarks(old.protocol.preset, [entry for entry in everybody() if entry.label in rows])
+    remarks = list[str]()
     of = dict.fromkeys(again, new.protocol.versions["sources"])
     for said in filter(None, map(_AGAIN.fullmatch, old.protocol.remarks)):
         of = dict.fromkeys(said["rows"].split(", "), said["sources"]) | of
     for sources in dict.fromkeys(of.values()):
         names = [label for label in order if of.get(label) == sources != old.protocol.versions["sources"]]
         remarks += [f"Played again with sources {sources}, all else as before: {', '.join(names)}."] if names else []
-    for said in filter(None, map(EARLIER.fullmatch, old.protocol.remarks)):
-        left = [name for name in said["rows"].split(", ") if name not in again]
-        remarks += [earlier(left)] if left else []
-    return Leaderboard(replace(old.protocol, remarks=remarks), [rows[name] for name in order], old.episodes, cells)
+    made = Leaderboard(replace(old.protocol, remarks=remarks), [rows[name] for name in order], old.episodes, cells)
+    return remarked(made)
+
+
+def remarked(board: Leaderboard) -> Leaderboard:
+    """A board with remarks as they are now: what no search changed, what was played again, and whose presets have changed."""
+    one = board.protocol
+    remarks = settings.remarks(one.preset, [entry for entry in everybody() if entry.label in board.learners])
+    remarks += [before_search(left)] if (left := unsearched(board)) else []
+    remarks += [remark for remark in one.remarks if _AGAIN.fullmatch(remark)]
+    remarks += [earlier(left)] if (left := stale(board)) else []
+    remarks += [guessed(left)] if (left := estimated(board)) else []
+    return Leaderboard(replace(one, remarks=remarks), board.rows, board.episodes, board.cells)
+
+
+def unsearched(board: Leaderboard) -> list[str]:
+    """The rows of a board whose numbers are of an earlier search than the one whose data are here."""
+    of = {entry.label: entry.name for entry in everybody() if settings.was_searched(entry.name, board.protocol.preset)}
+    return [name for name in board.learners if name in of and not tried(of[name], board.protocol.preset)]
+
+
+def before_search(rows: Sequence[str]) -> str:
+    """What a board says of such rows."""
+    return f"Numbers of an earlier search, on worlds without noise, as this one was not finished for: {', '.join(rows)}."
+
+
+def estimated(board: Leaderboard) -> list[str]:
+    """The rows that plan seldom and have a cell that an older release left out by an estimate of its time."""
+    old = {cell.learner for cell in board.cells if cell.reason.startswith("a run would take about")}
+    return [entry.label for entry in everybody() if entry.label in old and "replan" in learners.get(entry.name).table.rows]
+
+
+def guessed(rows: Sequence[str]) -> str:
+    """What a board says of such rows."""
+    return (
+        f"{headline.GUESSED} on large worlds by an estimate of their time that is up to ninety times too long for those that "
+        f"plan seldom; most would have kept the limit, and ranks may change: {', '.join(rows)}."
+    )
+
+
+def stale(board: Leaderboard) -> list[str]:
+    """The rows of a board whose presets have changed since they were played."""
+    now = {entry.label: settings.constants(entry, board.protocol.preset) for entry in everybody()}
+    return [row.learner for row in board.rows if row.constants != now.get(row.learner, row.constants)]
 
 
 def earlier(rows: Sequence[str]) -> str:
-    """What a board says of rows whose presets have changed since they were played."""
-    return f"Played with a preset that has changed since, and not played again yet: {', '.join(rows)}."
+    """What a board says of such rows."""
+    return f"{headline.SINCE}, and not played again yet: {', '.join(rows)}."
 
 
-#: That line.
-EARLIER = re.compile(earlier(["\0"]).replace(".", r"\.").replace("\0", "(?P<rows>.+)"))
 #: What a board says of rows that were played with other sources than the rest.
 _AGAIN = re.compile(r"Played again with sources (?P<sources>\w+), all else as before: (?P<rows>.+)\.")
 
@@ -187,8 +261,7 @@ def play(
     played = contest.play(how, tell, say)
     if any(cell.reason == LEFT for cell in played):
         return False
-    name = page.STEM if episodes == min(protocol.LENGTHS) else f"{page.STEM}-{episodes // 1000}k"
-    for file in page.write(contest.board(played), out, name):
+    for file in page.write(contest.board(played), out, stem(episodes)):
         say(f"wrote {file}")
     return True
 

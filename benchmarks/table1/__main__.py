@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import table1
-from benchmarks.command import STOPPED, run, say
+from benchmarks.command import STOPPED, renew, run, say
 from benchmarks.protocol import LOG, declare
 from benchmarks.table1 import page as pages
 from benchmarks.table1.settings import EPISODES, PROBLEM, TRIALS
@@ -22,8 +22,7 @@ from noregret._system.checks import integer
 from noregret._system.files import make_folder
 from noregret._system.text import listed
 from noregret.cli.arguments import whole
-from noregret.errors import FileError, InputError
-from noregret.report.tables import write_text
+from noregret.errors import InputError
 from noregret.runs import How
 from noregret.runs.runner import kept_in
 
@@ -50,13 +49,7 @@ def main(words: Sequence[str]) -> int:
     if asked.page is None:
         sys.stdout.write(pages.markdown(asked.data))
         return 0
-    try:
-        text = asked.page.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise FileError(f"{asked.page}: is no text in UTF-8; expected a page with a place for the table") from None
-    except OSError as error:
-        raise FileError(f"{asked.page}: cannot be read: {error.strerror}") from None
-    write_text(asked.page, pages.put(text, asked.data))
+    renew(asked.page, lambda text: pages.put(text, asked.data))
     return 0
 
 

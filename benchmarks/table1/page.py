@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.command import between
 from benchmarks.table1.settings import FORMS, ROWS, SHARING
 from noregret import learners
 from noregret._system.arrays import LARGEST, read_bytes
@@ -228,11 +229,8 @@ def put(text: str, folder: Path) -> str:
     Raises:
         FileError: the page has no such lines.
     """
-    which = next((name for name, begin in BEGIN.items() if text.count(begin) == 1), None)
-    if which is None or text.count(END) != 1:
-        raise FileError(f"the page has no place for the table; expected a line {BEGIN['all']!r} and a line {END!r}")
-    before, rest = text.split(BEGIN[which])
-    return before + markdown(folder, which) + rest.split(END)[1].removeprefix("\n")
+    which = next((name for name, begin in BEGIN.items() if begin in text), "all")
+    return between(text, BEGIN[which], END, markdown(folder, which))
 
 
 def _interval(row: Mapping[str, str], name: str) -> Interval:

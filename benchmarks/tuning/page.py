@@ -65,14 +65,14 @@ def check(folder: Path) -> None:
 
 def markdown(folder: Path) -> str:
     """The rules of a search, and a table from its data: scores and stuck shares before and after."""
-    tried = _read(folder / CONFIGURATIONS)
+    every = _read(folder / CONFIGURATIONS)
     lines = [
         RULES,
         "| learner | preset | tried | before | stuck | after | stuck | winner |",
         "|---|---|" + "---|" * 6,
     ]
-    for learner, preset in dict.fromkeys((row["learner"], row["preset"]) for row in tried):
-        rows = [row for row in tried if (row["learner"], row["preset"]) == (learner, preset)]
+    for learner, preset in dict.fromkeys((row["learner"], row["preset"]) for row in every):
+        rows = [row for row in every if (row["learner"], row["preset"]) == (learner, preset)]
         winner = next((row for row in rows if row["winner"]), rows[0])
         numbers = [
             f"{float(row[name]):.{digits}f}" for row in (rows[0], winner) for name, digits in (("score", 4), ("stuck", 2))
@@ -94,6 +94,17 @@ def winner(learner: str, preset: str, folder: Path = HERE) -> dict[str, str]:
         if (row["learner"], row["preset"], row["winner"]) == (learner, preset, "yes") and "=" in row["configuration"]:
             return dict(pair.split("=") for pair in row["configuration"].split("; "))
     return {}
+
+
+def tried(learner: str, preset: str, folder: Path = HERE) -> bool:
+    """Whether the search of a form is among the data.
+
+    Args:
+        learner: its name.
+        preset: the form.
+        folder: has the table.
+    """
+    return any((row["learner"], row["preset"]) == (learner, preset) for row in _read(folder / CONFIGURATIONS))
 
 
 def _tried(found: Sequence[Found]) -> list[list[Any]]:

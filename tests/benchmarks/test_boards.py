@@ -1,4 +1,4 @@
-"""The committed leaderboards: whole, as the protocol says, their pages made from them, and README's numbers theirs."""
+"""The committed leaderboards: whole, as the protocol says, their pages made from them, and README's table and words theirs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import protocol, release
+from benchmarks import headline, protocol, release
 from noregret.report.leaderboard import Leaderboard, page
+from tests.made_up_board import a_board
 
 ROOT = Path(__file__).parents[2]
 README = " ".join((ROOT / "README.md").read_text("utf-8").split())
@@ -43,45 +44,52 @@ def test_every_interval_contains_its_rank_and_the_page_is_of_the_board(episodes:
     assert text == page.markdown(board, name, page.siblings(ROOT / "docs", name))
 
 
-def alone(board: Leaderboard) -> list[str]:
-    """The learners that ran everywhere and are told nothing more, Algorithm 1 in both of its rows among them."""
-    found = board.analysis
-    everywhere = [board.learners[i] for i in found.order if found.ran_on(i) == len(board.problems)]
-    return [name for name in everywhere if not next(row for row in board.rows if row.learner == name).told]
+@pytest.mark.parametrize("episodes", BOARDS)
+def test_a_board_names_the_rows_whose_presets_have_changed_since(episodes: int) -> None:
+    board = BOARDS[episodes]
+    said = [remark for remark in board.protocol.remarks if remark.startswith(headline.SINCE)]
+    assert said == [release.earlier(left) for left in [release.stale(board)] if left], (
+        "play these rows again, or make the pages anew: python -m benchmarks.release --page README.md"
+    )
 
 
-def behind(board: Leaderboard) -> tuple[float, float]:
-    """What Algorithm 1 by hand loses over the best of all that are told nothing: geometric mean, and the most."""
-    others = [row.learner for row in board.rows if not row.told and row.learner != SEARCHED]
-    ratios = []
-    for problem in board.problems:
-        best = min(cell.score.mean() for one in others if len((cell := board.cell(problem, one)).score))
-        ratios.append(board.cell(problem, HAND).score.mean() / best)
-    return float(np.exp(np.mean(np.log(ratios)))), float(max(ratios))
+@pytest.mark.parametrize("episodes", BOARDS)
+def test_a_board_names_planners_that_an_estimate_left_out(episodes: int) -> None:
+    board = BOARDS[episodes]
+    said = [remark for remark in board.protocol.remarks if remark.startswith(headline.GUESSED)]
+    assert said == [release.guessed(left) for left in [release.estimated(board)] if left]
+    assert not {"opse-lcmdp", "crpo"} & {*release.estimated(board)}, "they plan before every episode"
 
 
-def rank(board: Leaderboard, learner: str) -> str:
-    found = board.analysis.interval(board.analysis.rank, board.learners.index(learner))
-    return f"{float(found.mean):.1f} [{float(found.low):.1f}, {float(found.high):.1f}]"
+def test_readme_has_the_first_rows_of_the_boards() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert headline.put(text, [*BOARDS.values()]) == text, "python -m benchmarks.release --page README.md"
 
 
-def test_readme_has_the_numbers_of_the_boards() -> None:
+def test_what_readme_says_of_the_boards_in_words_is_so() -> None:
     short, long = BOARDS.values()
-    stale = [bool(release.EARLIER.fullmatch(remark)) for board in (short, long) for remark in board.protocol.remarks]
-    assert any(stale) == ("have changed since these boards were played" in README)
-    first = [short.learners[i] for i in short.analysis.order[:2]]
-    said = re.search(r"(CRPO|NPG-PD) and (CRPO|NPG-PD) are first: mean ranks ([\d.]+) and ([\d.]+)\.", README)
-    assert said and [name.lower() for name in said.groups()[:2]] == first
-    assert [f"{short.analysis.rank.mean[short.analysis.order[i]]:.1f}" for i in (0, 1)] == list(said.groups()[2:])
-    assert f"rank {rank(short, SEARCHED)} as the search has it, {rank(short, HAND)} by hand" in README
-    assert {*alone(short)[:2]} == {HAND, SEARCHED}, "README says that Algorithm 1 is first of those that are told nothing"
-    after = alone(short)[2]
-    assert f"the next has {short.analysis.rank.mean[short.learners.index(after)]:.1f}." in README
-    mean, most = behind(short)
-    assert f"By hand it loses {mean:.2f} times" in README and f"{most:.1f} times at worst, on a world of 40 states" in README
-    assert f"{100 * float(short.stuck_everywhere(HAND) or 0):.1f}% of its runs are stuck" in README
-    assert f"it has rank {rank(long, HAND)}" in README and not long.stuck_everywhere(HAND)
-    mean, most = behind(long)
-    assert f"{mean:.2f} times the best such learner of each world and {most:.1f} times at worst" in README
-    least = min(float(short.stuck_everywhere(name) or 0) for name in alone(short))
+    one, other = (name.lower() for name in re.findall(r"(CRPO|NPG-PD) is first, (?:and )?(CRPO|NPG-PD)", README)[0])
+    assert headline.first(short)[0] == one and one != other
+    assert {row.learner for row in short.rows if "a simulator" in row.told} == {one, other, "cspda"}
+    for board in (short, long):
+        assert {*headline.alone(board)[:2]} == {HAND, SEARCHED}, "first at both lengths, of those that are told nothing more"
+    least = min(float(short.stuck_everywhere(name) or 0) for name in headline.alone(short))
     assert short.stuck_everywhere(HAND) == least, "README says that fewest of its runs are stuck"
+
+
+def test_readme_says_which_rows_are_behind_their_presets() -> None:
+    made = a_board()
+    made.protocol.remarks.append(release.earlier(["opdop"]))
+    text = headline.put(f"{headline.BEGIN}\n{headline.END}\n", [made])
+    assert text.endswith(f"\n\nAt 1,000 episodes: {release.earlier(['opdop'])}\n\n{headline.END}\n")
+
+
+def test_a_headline_by_hand() -> None:
+    """Means 1000, 125, 250 and none on the left, 5000, 50, 25, 75 on the right; triple-q is told more."""
+    made = a_board()
+    assert headline.first(made) == ["opdop", "triple-q", "uniform"] and headline.alone(made) == ["opdop", "uniform"]
+    assert headline.behind(made, "opdop") == (1.0, 1.0)
+    assert headline.behind(made, "triple-q") == pytest.approx((1.0, 2.0)), "twice on the left, half on the right"
+    assert headline.behind(made, "safe <i>") == pytest.approx((1.5, 1.5)), "it ran on the right alone"
+    (row,) = [row for row in headline.table([made, made]).rows if row[0] == "triple-q"]
+    assert row[1] == "a simulator (5 draws an episode)" and row[3:6] == ("1.00", "2.0", "0.0%") and row[2:6] == row[6:]

@@ -14,7 +14,8 @@ from benchmarks.command import run
 from benchmarks.table1 import settings as table1
 
 import noregret as nr
-from benchmarks import noise, protocol, release
+from benchmarks import headline, noise, protocol, release
+from noregret.report.leaderboard import Leaderboard
 from noregret.runs.prepare import prepare
 
 ROOT = Path(__file__).parents[2]
@@ -100,15 +101,24 @@ def test_playing_test_worlds_is_said_and_logged(
     for cell in (*same["cells"], *before["cells"]):
         cell["seconds"] = 0.0  # of the clock
     assert same["cells"] == before["cells"] and same["rows"] == before["rows"], "the same runs, in the place of those before"
-    stale = release.earlier(["uniform", "lsvi-ucb"])
     both = tmp_path / "out" / "leaderboard.json"
-    content = json.loads(both.read_text())
-    content["protocol"]["remarks"] = [stale]
-    both.write_text(json.dumps(content))
+    older = re.sub('"constants":"[0-9a-f]+"', '"constants":"0"', both.read_text())  # as if both presets had changed since
+    both.write_text(older)
+    assert release.stale(Leaderboard.read(both)) == ["lsvi-ucb", "uniform"]
     assert run(release.main, onto) == 0
-    assert release.earlier(["uniform"]) in both.read_text() and stale not in both.read_text(), (
-        "what is played again is not stale"
+    stale = Leaderboard.read(both).protocol.remarks[-1]
+    assert stale == release.earlier(["uniform"]) and stale in both.with_suffix(".md").read_text(), "what is played again is not"
+    (tmp_path / "page.md").write_text(f"# Page\n\n{headline.BEGIN}\n{headline.END}\n\nend\n")
+    words_of_page = ["--page", str(tmp_path / "page.md")]
+    assert run(release.main, [*again, "--onto", str(tmp_path / "out"), *words_of_page]) == 0  # plays, merges, makes the page
+    text = (tmp_path / "page.md").read_text()
+    assert (
+        text.count("| uniform | nothing more |") == 1
+        and text.endswith(f"{headline.END}\n\nend\n")
+        and headline.put(text, [Leaderboard.read(both)]) == text
     )
+    assert run(release.main, ["--learners", "uniform", *words_of_page]) == 1
+    assert "given without --onto" in capsys.readouterr().err
     changed = tmp_path / "again" / "leaderboard.json"
     changed.write_text(re.sub('"sources":"[0-9a-f]+"', '"sources":"0123abcd"', changed.read_text()))
     assert run(release.main, onto) == 0 and run(release.main, onto) == 0
@@ -118,6 +128,8 @@ def test_playing_test_worlds_is_said_and_logged(
     changed.write_text(changed.read_text().replace('"seed":1000', '"seed":1001'))
     assert run(release.main, onto) == 1 and run(release.main, onto[:2]) == 1 and run(release.main, [*words[:1], "opdob"]) == 1
     errors = capsys.readouterr().err
-    assert all(said in errors for said in ("the boards differ in worlds", "one without the other", "did you mean 'opdop'"))
+    assert all(
+        said in errors for said in ("the boards differ in worlds", "--from is given without --onto", "did you mean 'opdop'")
+    )
     assert run(release.main, [*words, "--episodes", "7"]) == 1
     assert "expected one of 50" in capsys.readouterr().err

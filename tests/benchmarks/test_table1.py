@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.command import run
 from benchmarks.table1 import page, settings
@@ -88,6 +89,42 @@ def test_the_pages_show_what_the_command_makes_of_the_data(command: Command) -> 
     assert {row["learner"] for row in rows} >= {row.learner for row in settings.ROWS[: page.PAPER]}
     with (data / page.DATA).open(encoding="utf-8") as file:
         assert next(csv.reader(file)) == list(page.FIELDS)
+
+
+def test_what_the_page_says_of_its_rows_in_words_is_so() -> None:
+    text = (ROOT / "docs" / "table1.md").read_text("utf-8")
+    said = " ".join(text[text.index("**What the rows say") : text.index("**What has no row.**")].split())
+    rows = {(row["learner"], row["form"]): row for row in page.read(ROOT / "benchmarks" / "table1")}
+    tuned = {row.learner: rows[row.learner, "tuned"] for row in settings.ROWS[: page.PAPER]}
+    soft = sorted(tuned, key=lambda name: -float(tuned[name]["violation"]))
+    most, second = (f"{float(tuned[name]['violation']):,.0f}" for name in soft[:2])
+    assert soft[:2] == ["primal-dual-lsvi", "opt-dual"] and float(tuned["primal-dual-lsvi"]["regret"]) < 0
+    assert f"Algorithm 1's has the largest soft violation, {most}," in said and f"OptDual's is next, {second}." in said
+    none = [name for name in tuned if float(tuned[name]["violation"]) == 0]
+    paid = " and ".join(f"{float(tuned[name]['regret']):,.0f}" for name in none)
+    assert none == ["optpess-primal-dual", "triple-q"] and "OptPess-PrimalDual and Triple-Q have none" in said
+    assert f"pay for it with regret, {paid}." in said
+    sums = {where: float(row["hard_regret"]) + float(row["hard_violation"]) for where, row in rows.items()}
+    worse = {
+        name: f"{sums[name, 'practical'] / sums[name, 'tuned']:.1f}"
+        for name, form in sums
+        if form == "practical" and sums[name, form] > 1.05 * sums.get((name, "tuned"), np.inf)
+    }
+    assert list(worse) == ["opt-dual", "triple-q", "c-ucrl"]
+    assert "the practical rows of OptDual, Triple-Q and C-UCRL are worse here than the tuned ones" in said
+    assert f"by hard sums {', '.join([*worse.values()][:2])} and {worse['c-ucrl']} times" in said
+
+
+def test_every_form_has_a_row_or_the_page_says_why_not() -> None:
+    text = (ROOT / "docs" / "table1.md").read_text("utf-8")
+    said = " ".join(text[text.index("**What has no row.**") :].split("\n\n")[0].split())
+    data = page.read(ROOT / "benchmarks" / "table1")
+    there = {(row["learner"], row["form"]) for row in data}
+    missing = {(row, form) for row, form in experiment.forms() if (row.learner, form) not in there}
+    for row, _ in missing:
+        assert row.algorithm.lower() in said.lower() or f"`{row.learner}`" in said, row
+    assert not any(form == "soft" for _, form in [*missing, *there]) and "there is no row *soft*" in said
+    assert {int(row["trials"]) for row in data} == {settings.TRIALS}
 
 
 def test_who_can_share_what_this_world_declares_has_a_row_that_does() -> None:

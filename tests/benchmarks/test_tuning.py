@@ -316,6 +316,35 @@ def test_no_preset_is_one_that_a_better_point_of_its_search_contradicts() -> Non
         assert score_of <= best.get((learner, "tuned"), np.inf) or preset != "practical", learner
 
 
+def test_every_preset_is_what_its_search_found() -> None:
+    """Factors of a practical preset are of what it was before the search, which is gone; all else can be told."""
+    spaces, told = search.read_spaces(), 0
+    for row in page._read(page.HERE / page.CONFIGURATIONS):
+        learner, preset = row["learner"], row["preset"]
+        if not row["winner"] or (learner, preset) == (search.BY_HAND, "practical"):
+            continue
+        table = learners.get(learner).table
+        for name, text in page.winner(learner, preset).items() if not row["configuration"].startswith("preset=") else ():
+            values, entry = spaces[learner][preset][name], table.rows[name].entry(preset, table.like)[0]
+            if not values.relative:
+                expected: Any = text
+            elif search.FORMS[preset] == "theory":
+                expected = tables.value_of(learner, "theory", name, float(text), values)
+            else:
+                continue
+            assert as_text(entry) == as_text(expected), (learner, preset, name)
+            told += 1
+    assert told > 50
+
+
+def as_text(value: Any) -> str:
+    """An entry as a text, in which 1 and 1.0 are one."""
+    try:
+        return page._word(value) if isinstance(value, bool) else f"{float(value):.6g}"
+    except (TypeError, ValueError):
+        return page._word(value)
+
+
 def test_every_form_is_searched_but_those_that_the_pages_name() -> None:
     searched = {(row["learner"], row["preset"]) for row in page._read(page.HERE / page.CONFIGURATIONS)}
     left = {(form.learner, form.preset) for form in forms()} - searched

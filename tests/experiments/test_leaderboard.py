@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,12 +75,25 @@ def test_what_is_finished_is_not_played_again(played: tuple[Path, str]) -> None:
     assert done.exit_code == 0 and "a short pilot" not in done.output
 
 
-def test_cells_that_take_too_long_are_left_out_with_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_knows_what_it_was_played_with() -> None:
+    entry = Entry.read("opdop")
+    one = settings.constants(entry, "practical")
+    assert re.fullmatch("[0-9a-f]{12}", one) and settings.row(entry, "practical").constants == one
+    others = [settings.constants(entry, "theory"), settings.constants(Entry("x", "opdop", {"beta": "2*usual"}), "practical")]
+    assert len({one, *others}) == 3 and settings.constants(Entry("y", "opdop", {}), "practical") == one
+    assert settings.constants(Entry("z", "opdop", {"preset": "theory"}), "practical") != one
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_cells_that_take_too_long_are_left_out_with_their_reason(
+    kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entries = [Entry.read("uniform"), Entry.read("lsvi-ucb")]
     contest = Contest(["random:S=3,A=2,H=2"], entries, 20, 2, 0, "practical", 60.0)
     monkeypatch.setattr(pilots, "seconds_of_run", lambda key, most: 61.0 if key.learner == "lsvi-ucb" else 59.0)
-    board = contest.board(contest.play(How(progress=False)))
-    assert [cell.reason for cell in board.cells] == ["", "a run would take about 61 s, more than 60 s"]
+    out = tmp_path / "new" / "runs" if kept else None  # a folder that is not there yet
+    board = contest.board(contest.play(How(out, progress=False)))
+    assert [cell.reason for cell in board.cells] == ["", "a run takes more than 60 s"]
     assert board.analysis.rank.mean.tolist() == pytest.approx([1.0, float("nan")], nan_ok=True), "it ran nowhere: no rank"
 
 
@@ -91,6 +106,8 @@ def test_pilots_are_kept_and_played_again_only_where_they_do_not_tell(tmp_path: 
     again = pilots.Pilots(tmp_path)
     assert again.known(key) == 20.0 and again.enough(key, 5.0) and again.enough(key, 600.0)
     assert not again.enough(key, 30.0), "it was played for another limit, and 20 is near 30"
+    assert again.enough(key, 4.0), "what took 5 s takes more than 4"
+    assert not again.enough(key, 6.0), "20 s were a guess after 5 s"
     for text in (
         "[1",
         "[" * 10_000,
@@ -140,8 +157,8 @@ def test_all_learners_and_all_finite_problems_are_on_it() -> None:
     safe = {entry.name for entry in entries if entry.params.get("safe_policy") == "safest"}
     assert safe == {name for name in learners.names() if "safe_policy" in learners.get(name).told} and "dope" in safe
     assert settings.problem_names() == nr.problems.names(continuous=False)
-    assert settings.row(Entry.read("opse-lcmdp")).told == ["the reward", "the utilities"]
-    assert "a safe policy (the safest)" in settings.row(next(e for e in entries if e.name == "dope")).told
+    assert settings.row(Entry.read("opse-lcmdp"), "practical").told == ["the reward", "the utilities"]
+    assert "a safe policy (the safest)" in settings.row(next(e for e in entries if e.name == "dope"), "practical").told
 
 
 def test_the_page_says_where_constants_are_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,4 +200,6 @@ def test_a_short_pilot_tells_how_long_a_run_takes(monkeypatch: pytest.MonkeyPatc
     seen = paced(monkeypatch, lambda k: 0.05)
     assert estimate.seconds_of_run(key, 60.0) == pytest.approx(50.0) and seen[-1] == 300, "near the limit: a quarter of it"
     seen = paced(monkeypatch, lambda k: 1.0)
-    assert estimate.seconds_of_run(key, 60.0) == pytest.approx(1000.0) and seen[-1] == 10
+    assert estimate.seconds_of_run(key, 60.0) == pytest.approx(1000.0) and seen[-1] == 70, "until it has taken as long"
+    seen = paced(monkeypatch, lambda k: 0.025 * (math.isqrt(k) - math.isqrt(k - 10)))
+    assert 5.0 < estimate.seconds_of_run(key, 8.0) < 8.0, "31 plans, half of them in the first 250 episodes"

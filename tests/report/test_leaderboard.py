@@ -54,10 +54,25 @@ def test_where_every_step_is_limited_unsafe_steps_count_in_place_of_violation() 
     assert (one.measure, other.measure) == ("hard_violation", "unsafe_steps")
     np.testing.assert_allclose(one.score, (calm.hard_regret + calm.hard_violation)[:, -1], rtol=1e-5)
     np.testing.assert_allclose(other.score, calm.hard_regret[:, -1] + 40.0, rtol=1e-5)
+    np.testing.assert_allclose(other.soft, np.maximum(calm.regret[:, -1], 0.0) + 40.0, rtol=1e-5)
     assert other.curves["unsafe_steps"]["mean"][-1] == 40.0 and "hard_violation" not in other.curves
     rows = list(csv.DictReader(io.StringIO(board.table().csv())))
     assert [row["unsafe steps"] for row in rows] == ["", "40.0"]
     assert page._limited(board) == ["q"] and (one.seconds, other.seconds) == (1.0, 7.0)
+
+
+def test_soft_sums_have_a_rank_of_their_own() -> None:
+    data = a_board()
+    for cell in data.cells:
+        if cell.learner == "opdop":  # good episodes make up for half of its regret and for all of its violation, and more
+            cell.samples["regret"], cell.samples["violation"] = [-60.0, 10.0], [0.0, 0.0]
+    assert data.cell("left", "opdop").soft.tolist() == [0.0, 10.0] and data.cell("left", "opdop").score.tolist() == [
+        100.0,
+        150.0,
+    ]
+    np.testing.assert_allclose(data.analysis.rank.mean, [3.5, 1.5, 1.5, 3.0])
+    np.testing.assert_allclose(data.analysis.soft_rank.mean, [3.5, 1.0, 2.0, 3.0])
+    assert [row[2].partition(" ")[0] for row in data._summary().rows] == ["1.00", "2.00", "3.50", "3.00"]
 
 
 def test_profiles_by_hand() -> None:
@@ -145,7 +160,9 @@ def test_what_a_board_shows_of_itself() -> None:
     assert [row[0] for row in rows] == ["opdop", "triple-q", "uniform", "safe <i>"]
     # In a quarter of all draws both runs of the last one are 40, as opdop's are: then they share ranks 2 and 3.
     assert (
-        rows[3][1:4] == ("3.00 [2.50, 3.00]", "1 of 2", 3.0) and rows[1][6] == 5000.0 and [row[4] for row in rows] == [0.0] * 4
+        (rows[3][1], *rows[3][3:5]) == ("3.00 [2.50, 3.00]", "1 of 2", 3.0)
+        and rows[1][7] == 5000.0
+        and [row[5] for row in rows] == [0.0] * 4
     )
 
 
@@ -155,6 +172,7 @@ def test_the_picture_has_every_cell_and_every_profile() -> None:
     assert sum(patch.get_hatch() is not None for patch in map_.patches) == 1 and len(map_.patches) == 8
     assert [text.get_text() for text in map_.get_yticklabels()] == ["opdop", "triple-q *", "uniform", "safe <i> *"]
     assert len(profiles.get_lines()) == 4
+    assert [line.get_ydata()[0] for line in map_.get_lines()] == [3], "the last one did not run everywhere"
 
 
 def test_the_page_has_every_cell_escapes_text_and_links_only_to_itself(folder: Path) -> None:

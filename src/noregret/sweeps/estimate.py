@@ -12,7 +12,7 @@ from noregret.store import RunKey, Store
 
 #: Seconds of play for each problem and learner.
 PILOT_SECONDS = 0.3
-#: Within this factor of a limit, a short pilot does not tell on which side of it a run will end.
+#: Within this factor below a limit, a short pilot does not tell that a run will keep it.
 UNCLEAR = 3.0
 #: Bytes of a record, and of the file system's smallest unit.
 RECORD, UNIT = 4096, 4096
@@ -73,12 +73,13 @@ def seconds_an_episode(key: RunKey, most: float = PILOT_SECONDS) -> float:
 def seconds_of_run(key: RunKey, most: float) -> float:
     """Estimate how long one run takes; nothing is written.
 
-    A run is played until it is finished or it is clear on which side of ``most`` it will end. What is left of it is taken to go
-    on at the pace of the last half of the time so far, as learners that plan seldom are slow at first.
+    A run is played until it seems clear that it ends below ``most``, or it has taken as long: learners that plan seldom are
+    slow at first, and what they seem to take may be twenty times what they do. What is left of it is taken to go on at the pace
+    of the last half of the time so far.
 
     Args:
         key: the run; its first trial is played.
-        most: the time that matters; near it the estimate takes longer, up to a quarter of it.
+        most: the time that matters. A run that seems to end a little below it is played for a quarter of it.
 
     Returns:
         Seconds of one core, compilation aside; what else the machine does is not counted.
@@ -88,8 +89,7 @@ def seconds_of_run(key: RunKey, most: float) -> float:
         marks.append((k, now))
         past, then = next(mark for mark in reversed(marks) if mark[1] <= now / 2)
         guess = now + (key.episodes - k) * (now - then) / max(k - past, 1)
-        unclear = most / UNCLEAR < guess < most * UNCLEAR
-        if now >= most / 4 or (now >= PILOT_SECONDS and not unclear):
+        if now > most or (now >= most / 4 and guess < most) or (now >= PILOT_SECONDS and guess < most / UNCLEAR):
             break
     return guess
 

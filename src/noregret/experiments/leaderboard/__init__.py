@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from noregret._system.arrays import LARGEST
+from noregret._system.files import make_folder
 from noregret._system.progress import Progress
-from noregret.errors import InputError, NoRegretError, shown
+from noregret.errors import InputError, shown
 from noregret.experiments.compare import Grid, run_grid
 from noregret.experiments.compare.settings import STOPPED, Entry
 from noregret.experiments.leaderboard import settings
@@ -129,19 +130,16 @@ class Contest:
             say: a function that is called with a line before each cell whose time is estimated.
         """
         store = MemoryStore() if how.out is None else Store(how.out)
-        self.pilots = Pilots(None if how.out is None else how.out.parent)
+        self.pilots = Pilots(None if how.out is None else make_folder(how.out.parent))
         for i, cell in enumerate(self.grid.cells, 1):
             if cell.reason or any(store.has(key.id) for key in cell.keys):
                 continue
-            try:
-                if not self.pilots.enough(cell.keys[0], self.most):
-                    say(f"[{i}/{len(self.grid.cells)}] a short pilot of {cell.entry.label} on {cell.problem}")
-                    self.pilots.play(cell.keys[0], self.most)
-            except NoRegretError:  # the run itself will say so
-                continue
+            if not self.pilots.enough(cell.keys[0], self.most):
+                say(f"[{i}/{len(self.grid.cells)}] a short pilot of {cell.entry.label} on {cell.problem}")
+                self.pilots.play(cell.keys[0], self.most)
             seconds = self.pilots.known(cell.keys[0]) or 0.0
             if seconds > self.most:
-                cell.reason = f"a run would take about {seconds:,.0f} s, more than {self.most:g} s"
+                cell.reason = f"a run takes more than {self.most:g} s"
         return run_grid(self.grid, how, tell)
 
     def board(self, played: Comparison) -> Leaderboard:
@@ -154,7 +152,9 @@ class Contest:
         told = settings.remarks(self.protocol[3], self.entries)
         told += settings.left_out() if self.everything else []
         protocol = Protocol(*self.protocol, {k: str(v) for k, v in where["versions"].items()}, machine, told)
-        return Leaderboard.of(protocol, [settings.row(entry) for entry in self.entries], played, lines, seconds)
+        return Leaderboard.of(
+            protocol, [settings.row(entry, self.protocol[3]) for entry in self.entries], played, lines, seconds
+        )
 
 
 __all__ = ["STOPPED", "Contest", "leaderboard"]

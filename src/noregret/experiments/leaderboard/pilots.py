@@ -8,6 +8,7 @@ from pathlib import Path
 
 from noregret._system.arrays import read_bytes
 from noregret._system.files import wait_and_hold
+from noregret.errors import NoRegretError
 from noregret.report.tables import write_text
 from noregret.store import RunKey
 from noregret.sweeps.estimate import UNCLEAR, seconds_of_run
@@ -45,11 +46,18 @@ class Pilots:
         if key.id not in self._known:
             return False
         seconds, before = self._known[key.id]
-        return before == most or not most / UNCLEAR < seconds < most * UNCLEAR
+        return before == most or seconds < most / UNCLEAR or seconds > before > most
 
-    def play(self, key: RunKey, most: float) -> float:
-        """Play a pilot and keep what it says: the seconds that the run will take."""
-        seconds = seconds_of_run(key, most)
+    def play(self, key: RunKey, most: float) -> float | None:
+        """Play a pilot and keep what it says: the seconds that the run will take. A run that fails says so itself: None.
+
+        Raises:
+            FileError: the file cannot be written.
+        """
+        try:
+            seconds = seconds_of_run(key, most)
+        except NoRegretError:
+            return None
         self._known[key.id] = (seconds, most)
         if self.path is not None:
             with wait_and_hold(self.path.with_suffix(".lock")):  # what another process found meanwhile stays

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shlex
 from collections.abc import Sequence
 
@@ -40,7 +42,7 @@ def remarks(preset: str, entries: Sequence[Entry]) -> list[str]:
         preset: which rule gives the learners their constants.
         entries: the learners; one that is given constants beside the preset's is not named among those that no search changed.
     """
-    as_preset = [entry for entry in entries if not _was_searched(entry.name, preset)]
+    as_preset = [entry for entry in entries if not was_searched(entry.name, preset)]
     if len(as_preset) == len(entries):
         return []
     said = (
@@ -51,7 +53,7 @@ def remarks(preset: str, entries: Sequence[Entry]) -> list[str]:
     return [said, f"Constants that no search changed: {', '.join(others)}."] if others else [said]
 
 
-def _was_searched(name: str, preset: str) -> bool:
+def was_searched(name: str, preset: str) -> bool:
     """Whether a search set a constant of a preset."""
     table = learners.get(name).table
     return preset in table.presets and any(FOUND in row.entry(preset, table.like)[1] for row in table)
@@ -63,13 +65,34 @@ def left_out() -> list[str]:
     return [f"{left} was omitted: its states are vectors, and nearly all learners work on tables."] if left else []
 
 
-def row(entry: Entry) -> LearnerRow:
-    """What is said of a learner."""
+def row(entry: Entry, preset: str) -> LearnerRow:
+    """What is said of a learner.
+
+    Args:
+        entry: the learner with its parameters.
+        preset: which rule gives it its constants.
+    """
     if entry.name in FIXED_POLICIES:
         return LearnerRow(entry.label, ["everything"], "", [])
     learner = learners.get(entry.name)
     told = [name for name in learner.told if name != "safe_policy" or entry.params.get(name) is not None]
-    return LearnerRow(entry.label, [WORDS.get(name, name) for name in told], learner.source, list(learner.promise or ()))
+    words = [WORDS.get(name, name) for name in told]
+    return LearnerRow(entry.label, words, learner.source, list(learner.promise or ()), constants(entry, preset))
+
+
+def constants(entry: Entry, preset: str) -> str:
+    """A hash of what a learner is played with: the entries of its table, and its parameters.
+
+    Args:
+        entry: the learner with its parameters.
+        preset: which rule gives it its constants; one of its own comes before it.
+    """
+    table = learners.get(entry.name).table
+    preset = str(entry.params.get("preset", preset))
+    known = table is not None and preset in table.presets
+    said = {row.name: str(row.entry(preset, table.like)[0]) for row in table} if known else {}
+    said |= {name: str(value) for name, value in entry.params.items()}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def line(problem: str, entry: Entry, episodes: int, trials: int, seed: int, preset: str) -> str:

@@ -9,6 +9,7 @@ did not run on every problem come after those that did.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -27,11 +28,12 @@ ROUNDING = 1e-9
 #: What the numbers of the standings are.
 CAPTION = (
     "Rank: the mean over the problems that it ran on, among the learners that ran there; 1 is best. Learners that did not run "
-    "on every problem are ranked apart, below the others. Ratio: the median over its problems of its mean score over the best "
-    "one's. Stuck: the share of its runs that still lose more than 0.1 an episode over the last tenth, or more than a tenth of "
-    "what the uniform policy loses. Intervals: 95%, by a bootstrap: the runs of each cell are drawn anew 2,000 times, each "
-    "cell for itself, and the ends are moved by the bias that this has (for ranks). Problems are not drawn, so an interval "
-    "says nothing of other problems. Told: beyond sizes, thresholds and episodes."
+    "on every problem are ranked apart, below the others. Rank by soft sums: the same by regret plus violation, each at least "
+    "0, where good episodes make up for bad ones, as several of the papers count. Ratio: the median over its problems of its "
+    "mean score over the best one's. Stuck: the share of its runs that still lose more than 0.1 an episode over the last "
+    "tenth, or more than a tenth of what the uniform policy loses. Intervals: 95%, by a bootstrap: the runs of each cell are "
+    "drawn anew 2,000 times, each cell for itself, and the ends are moved by the bias that this has (for ranks). Problems are "
+    "not drawn, so an interval says nothing of other problems. Told: beyond sizes, thresholds and episodes."
 )
 
 
@@ -53,10 +55,18 @@ class Analysis:
             if means:
                 self.best[problem] = min(means, key=means.__getitem__)
                 self._reference[problem] = max(means[self.best[problem]], least)
-        scores = [[board.cell(problem, learner).score for problem in board.problems] for learner in board.learners]
-        self.rank = metrics.ranks(scores)
-        self.order = sorted(range(len(scores)), key=lambda i: (self.ran_on(i) < len(board.problems), self._place(i)))
+        self.rank = self._ranks("score")
+        self.order = sorted(range(len(board.learners)), key=lambda i: (self.ran_on(i) < len(board.problems), self._place(i)))
         self.profiles = [metrics.profile([self.ratios(p, one) for p in board.problems], TAUS) for one in board.learners]
+
+    @cached_property
+    def soft_rank(self) -> Interval:
+        """The mean ranks by soft sums, :attr:`~noregret.report.leaderboard.board.Cell.soft`."""
+        return self._ranks("soft")
+
+    def _ranks(self, of: str) -> Interval:
+        board = self.board
+        return metrics.ranks([[getattr(board.cell(problem, one), of) for problem in board.problems] for one in board.learners])
 
     def ran_on(self, i: int) -> int:
         """The number of problems that a learner ran on."""
@@ -116,9 +126,9 @@ class Analysis:
             ran = self.ran_on(i)
             stuck = board.stuck_everywhere(row.learner)
             numbers = (self.median_ratio(row.learner), stuck, self.milliseconds(row.learner), self.draws(row.learner))
-            rank = ends(self.interval(self.rank, i)) if ran else "-"
-            rows.append((row.learner, rank, f"{ran} of {len(board.problems)}", *numbers, ", ".join(row.told) or "-"))
-        columns = ("learner", "rank", "ran on", "ratio", "stuck", "ms an episode", DRAWS, "is told")
+            ranks = [ends(self.interval(one, i)) if ran else "-" for one in (self.rank, self.soft_rank)]
+            rows.append((row.learner, *ranks, f"{ran} of {len(board.problems)}", *numbers, ", ".join(row.told) or "-"))
+        columns = ("learner", "rank", "rank by soft sums", "ran on", "ratio", "stuck", "ms an episode", DRAWS, "is told")
         length = metrics.length(board.protocol.trials, board.protocol.episodes)
         return NumberTable(f"Leaderboard: {length}, preset {board.protocol.preset}", columns, rows, caption(board))
 

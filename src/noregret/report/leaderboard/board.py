@@ -71,8 +71,15 @@ class Cell:
     @property
     def score(self) -> Array:
         """Hard regret plus hard violation (or unsafe steps) of each run; empty where the cell was left out."""
-        parts = [np.array(self.samples.get(name, []), dtype=np.float64) for name in ("hard_regret", self.measure)]
-        return np.asarray(parts[0] + parts[1])
+        return self._sum("hard_regret", self.measure)
+
+    @property
+    def soft(self) -> Array:
+        """Regret plus violation (or unsafe steps) of each run, each at least 0: good episodes make up for bad ones."""
+        return self._sum("regret", UNSAFE if self.measure == UNSAFE else "violation")
+
+    def _sum(self, *names: str) -> Array:
+        return np.asarray(np.sum([np.maximum(self.samples.get(name, []), 0.0) for name in names], axis=0))
 
     def last(self, which: str) -> Interval:
         """The mean over the runs at the last episode, with its 95% interval; that of what cannot be negative ends at 0."""
@@ -81,12 +88,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class LearnerRow:
-    """What is said of a learner: what it is told beyond sizes and thresholds, where its formulas are from, its promise."""
+    """What is said of a learner: what it is told beyond sizes and thresholds, where its formulas are from, its promise.
+
+    ``constants`` is a hash of the numbers and rules that it was played with, so that a preset that changed since is noticed.
+    """
 
     learner: str
     told: list[str]
     source: str
     promise: list[str]
+    constants: str = ""
 
 
 @dataclass(frozen=True)
@@ -173,7 +184,7 @@ class Leaderboard(Shown):
         protocol = _made(Protocol, found["protocol"], "protocol")
         if min(protocol.episodes, protocol.trials) < 1 or not _is_number(protocol.most):
             raise ValueError("its episodes or trials are below 1, or the most seconds of a run are no number")
-        rows = [_made(LearnerRow, entries, "a row") for entries in found["rows"]]
+        rows = [_made(LearnerRow, {"constants": ""} | entries, "a row") for entries in found["rows"]]
         cells = [_made(Cell, entries, "a cell") for entries in found["cells"]]
         for cell in cells:
             _check_cell(vars(cell), len(found["episodes"]))

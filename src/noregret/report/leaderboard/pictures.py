@@ -36,6 +36,8 @@ def overview(board: Leaderboard) -> Figure:
 def heat_map(ax: Axes, board: Leaderboard) -> None:
     """A cell for each learner on each problem, with its ratio to the best; a hatched cell was left out.
 
+    A line divides the learners that ran everywhere from the others.
+
     Args:
         ax: the axes to draw on.
         board: the leaderboard.
@@ -55,6 +57,9 @@ def heat_map(ax: Axes, board: Leaderboard) -> None:
             weight = "bold" if best else "normal"
             ink = "white" if is_dark(colour) else "black"
             ax.text(x + 0.5, y + 0.53, ratio_text(ratio), ha="center", va="center", fontsize=8, color=ink, weight=weight)
+    everywhere = sum(analysis.ran_on(i) == len(board.problems) for i in analysis.order)
+    if 0 < everywhere < len(analysis.order):
+        ax.axhline(everywhere, color="black", linewidth=1.2)
     names = [f"{board.learners[i]}{_mark(board.rows[i].told)}" for i in analysis.order]
     ax.set_xlim(0, len(board.problems))
     ax.set_ylim(len(names), 0)
@@ -65,7 +70,10 @@ def heat_map(ax: Axes, board: Leaderboard) -> None:
     for spine in ax.spines.values():
         spine.set_visible(False)
     ax.set_title("Ratio to the best learner of each problem; sorted by mean rank", loc="left")
-    text = f"* is told more than sizes and thresholds. Hatched: left out. Shades: the logarithm, up to {DARKEST:g}"
+    text = (
+        "* is told more than sizes and thresholds. Hatched: left out. Below the line: did not run everywhere, ranked apart. "
+        f"Shades: the logarithm, up to {DARKEST:g}"
+    )
     ax.set_xlabel(text, loc="left", fontsize=9)
 
 
