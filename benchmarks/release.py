@@ -151,11 +151,16 @@ def merged(old: Leaderboard, new: Leaderboard) -> Leaderboard:
 
     def how(board: Leaderboard) -> tuple[object, ...]:
         one = board.protocol
-        return board.problems, list(board.episodes), one.episodes, one.trials, one.seed, one.preset, one.most
+        return board.problems, list(board.episodes), one.episodes, one.trials, one.seed, one.preset
 
     if how(old) != how(new):
-        raise InputError("the boards differ in worlds, episodes, trials, seed, preset or time limit; expected the same in both")
+        raise InputError("the boards differ in worlds, episodes, trials, seed or preset; expected the same in both")
     again, labels = {row.learner: row for row in new.rows}, [entry.label for entry in everybody()]
+    limits = old.protocol.most, new.protocol.most
+    cut = sorted({cell.learner for cell in old.cells if _SLOW.search(cell.reason) and cell.learner not in again})
+    if limits[1] < limits[0] or (limits[1] > limits[0] and cut):
+        who = f", or a longer one and {', '.join(cut)} in it, which were left out for their time" if cut else " or a longer one"
+        raise InputError(f"the limit of a run is {limits[1]:g} s here and {limits[0]:g} s there; expected the same{who}")
     rows = {row.learner: row for row in old.rows} | again
     order = [label for label in labels if label in rows] + [label for label in rows if label not in labels]
     cells = [(new if learner in again else old).cell(problem, learner) for problem in old.problems for learner in order]
@@ -166,7 +171,9 @@ def merged(old: Leaderboard, new: Leaderboard) -> Leaderboard:
     for sources in dict.fromkeys(of.values()):
         names = [label for label in order if of.get(label) == sources != old.protocol.versions["sources"]]
         remarks += [f"Played again with sources {sources}, all else as before: {', '.join(names)}."] if names else []
-    made = Leaderboard(replace(old.protocol, remarks=remarks), [rows[name] for name in order], old.episodes, cells)
+    made = Leaderboard(
+        replace(old.protocol, most=limits[1], remarks=remarks), [rows[name] for name in order], old.episodes, cells
+    )
     return remarked(made)
 
 
@@ -217,6 +224,8 @@ def earlier(rows: Sequence[str]) -> str:
     return f"{headline.SINCE}, and not played again yet: {', '.join(rows)}."
 
 
+#: Why a cell was left out for its time.
+_SLOW = re.compile(r"more than [\d.e+]+ s$")
 #: What a board says of rows that were played with other sources than the rest.
 _AGAIN = re.compile(r"Played again with sources (?P<sources>\w+), all else as before: (?P<rows>.+)\.")
 

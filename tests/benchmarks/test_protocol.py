@@ -125,6 +125,15 @@ def test_playing_test_worlds_is_said_and_logged(
     page = (tmp_path / "out" / "leaderboard.md").read_text()
     assert page.count("Played again with sources 0123abcd, all else as before: lsvi-ucb.") == 1
     assert not (tmp_path / "out" / "leaderboard.html").exists(), "the site makes it"
+    for most, code in (("10.0", 1), ("30.0", 0)):  # a longer limit is taken, where nobody else was left out for the time
+        changed.write_text(re.sub('"most":[0-9.]+', f'"most":{most}', changed.read_text()))
+        assert run(release.main, onto) == code
+    assert Leaderboard.read(both).protocol.most == 30.0
+    changed.write_text(changed.read_text().replace('"most":30.0', '"most":40.0'))
+    left, cut = {"reason": "a run takes more than 30 s"}, json.loads(both.read_text())
+    cut["cells"] = [cell | (left if cell["learner"] == "uniform" else {}) for cell in cut["cells"]]
+    both.write_text(json.dumps(cut))
+    assert run(release.main, onto) == 1 and "or a longer one and uniform in it" in capsys.readouterr().err
     changed.write_text(changed.read_text().replace('"seed":1000', '"seed":1001'))
     assert run(release.main, onto) == 1 and run(release.main, onto[:2]) == 1 and run(release.main, [*words[:1], "opdob"]) == 1
     errors = capsys.readouterr().err
