@@ -33,15 +33,17 @@ _REACH = 0.3
 _UNTRIED = 0.25
 #: ε over the side of a fine cell.
 _BLUR = 0.1
-#: Prototypes, from and to; the work of a backward pass of so many steps, in additions, that decides between.
-_PROTOTYPES, _WORK = (400, 3000), 2e8
+#: Prototypes, from and to; the work of a backward pass of so many steps, in additions, that decides between. The first number
+#: is for so many actions; with more of them there are as many fewer, and this many at least.
+_PROTOTYPES, _WORK, _ACTIONS, _FEWEST = (400, 3000), 2e8, 27, 64
 
 
 def most_prototypes(spec: WorldSpec) -> int:
     """How many prototypes a model may have, unless told: so many that a backward pass is no more than so much work."""
     D = min(spec.dimension, MOST_DIMENSIONS)
     each = spec.n_actions * (2 * D + 2 + D + D * (D + 1) // 2 + min(_SMOOTH * D, _MOST_SMOOTH))
-    most = max(_WORK / (each * counted_steps(spec.horizon, spec.dimension)), _PROTOTYPES[0])
+    least = max(_PROTOTYPES[0] * min(_ACTIONS / spec.n_actions, 1.0), _FEWEST)
+    most = max(_WORK / (each * counted_steps(spec.horizon, spec.dimension)), least)
     return int(min(most, max(500, 30_000 // spec.n_actions), _PROTOTYPES[1]))
 
 
