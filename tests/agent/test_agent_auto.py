@@ -62,6 +62,7 @@ def test_observations_of_every_space_are_numbers_or_vectors(space, sizes):
         (spaces.Dict(a=spaces.Discrete(2), b=spaces.Box(0.05, 0.9, (1,), dtype=np.float32)), None, 10),
         (spaces.Tuple((spaces.Discrete(20), spaces.Box(-1, 1, (4,), dtype=np.float32))), None, 28),
         (spaces.Box(0, 3, (2,), dtype=np.int64), None, 16),
+        (spaces.Dict(a=spaces.Box(0, 2, (1,), dtype=np.int64), b=spaces.Discrete(2)), None, 6),
         (spaces.Box(-1, 1, (), dtype=np.float32), None, 5),
         (spaces.Box(-1, 1, (0,), dtype=np.float32), None, 1),
         (spaces.Box(-2, 2, (1,), dtype=np.float32), 5, 5),

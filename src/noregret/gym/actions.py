@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,11 +37,11 @@ Shape = Sequence[object]
 
 
 class Axis(NamedTuple):
-    """The values that one number of an action can have, where it rests, and whether it is one of a Box."""
+    """The values that one number of an action can have, and where it rests; of a Box the ends, and its space."""
 
     values: NDArray[np.float64]
     rest: float
-    boxed: bool
+    box: Space[object] | None = None
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def _axes(space: Space[object], name: str) -> Iterator[Axis]:
                 f"gymnasium.wrappers.TransformAction)"
             )
         for a, b in zip(low, high, strict=True):
-            yield Axis(np.array([a, b]), float(np.clip(0.0, a, b)), True)
+            yield Axis(np.array([a, b]), float(np.clip(0.0, a, b)), space)
     else:
         raise InputError(
             f"action space: {name} is a {type(space).__name__}; expected Discrete, MultiDiscrete, MultiBinary, Box, or a Dict "
@@ -221,7 +221,7 @@ def _axes(space: Space[object], name: str) -> Iterator[Axis]:
 
 
 def _counted(n: int, start: int, space: Space[object]) -> Axis:
-    return Axis(np.arange(start, start + _few(n, space), dtype=np.float64), float(start), False)
+    return Axis(np.arange(start, start + _few(n, space), dtype=np.float64), float(start))
 
 
 def _chosen(axes: list[Axis], space: Space[object], apart: int | None) -> NDArray[np.float64]:
@@ -230,10 +230,12 @@ def _chosen(axes: list[Axis], space: Space[object], apart: int | None) -> NDArra
     Where there is a Box, its dimensions have 5 points or 3 if there are few enough combinations then; else each number alone
     leaves rest, those of a Box for their ends.
     """
-    boxed, k = any(axis.boxed for axis in axes), len(axes)
+    boxed, k = any(axis.box is not None for axis in axes), len(axes)
     most = k if apart is None else min(apart, k)
     for points in (5, 3) if boxed else (1,):
-        grid = [_points(*axis.values, points, space) if axis.boxed else axis.values for axis in axes]
+        grid = [
+            axis.values if axis.box is None else _points(axis.values[0], axis.values[-1], points, axis.box) for axis in axes
+        ]
         if most == k and math.prod(map(len, grid)) <= (FEW_ACTIONS if boxed else MOST_ACTIONS):
             return _all(grid)
         if most < k and _near(list(map(len, grid)), most) <= (FEW_ACTIONS if boxed else MOST_ACTIONS):
@@ -298,27 +300,34 @@ def _shape(space: Space[object]) -> Shape:
 
 def _put_together(shape: Shape, numbers: Iterator[float]) -> Action:
     """An action from its numbers, one after the other."""
-    match shape:
-        case ["dict", [*entries]]:
-            return {key: _put_together(inner, numbers) for key, inner in entries}  # type: ignore[misc]
-        case ["tuple", [*entries]]:
-            return tuple(_put_together(inner, numbers) for inner in entries)  # type: ignore[arg-type]
-        case ["array", str(dtype), [*sizes]]:
-            count = math.prod(sizes)  # type: ignore[arg-type]
-            return np.array([next(numbers) for _ in range(count)]).reshape(sizes).astype(dtype)  # type: ignore[arg-type]
+    if shape[0] == "dict":
+        return {key: _put_together(inner, numbers) for key, inner in _entries(shape)}
+    if shape[0] == "tuple":
+        return tuple(_put_together(inner, numbers) for _, inner in _entries(shape))
+    if shape[0] == "array":
+        dtype, sizes = np.dtype(str(shape[1])), cast("list[int]", shape[2])
+        return np.array([next(numbers) for _ in range(math.prod(sizes))]).reshape(sizes).astype(dtype)
     return int(next(numbers))
 
 
 def _taken_apart(shape: Shape, action: object) -> list[float]:
     """The numbers of an action, one after the other; none of those that are missing or no numbers."""
-    match shape:
-        case ["dict", [*entries]] if isinstance(action, Mapping):
-            return [x for key, inner in entries for x in _taken_apart(inner, action.get(key))]  # type: ignore[misc]
-        case ["tuple", [*entries]] if isinstance(action, tuple | list) and len(action) == len(entries):
-            return [x for inner, part in zip(entries, action, strict=True) for x in _taken_apart(inner, part)]  # type: ignore[arg-type]
-        case ["number"] | ["array", *_]:
-            try:
-                return np.asarray(action, dtype=np.float64).ravel().tolist()  # type: ignore[no-any-return]
-            except (TypeError, ValueError):
-                return []
-    return []
+    if shape[0] == "dict":
+        given = action if isinstance(action, Mapping) else {}
+        return [x for key, inner in _entries(shape) for x in _taken_apart(inner, given.get(key))]
+    if shape[0] == "tuple":
+        entries = _entries(shape)
+        parts = action if isinstance(action, tuple | list) and len(action) == len(entries) else [None] * len(entries)
+        return [x for (_, inner), part in zip(entries, parts, strict=True) for x in _taken_apart(inner, part)]
+    try:
+        return list(map(float, np.asarray(action, dtype=np.float64).ravel()))
+    except (TypeError, ValueError):
+        return []
+
+
+def _entries(shape: Shape) -> list[tuple[str, Shape]]:
+    """Key and shape of each part of a Dict; of a Tuple, whose parts have no keys, the place."""
+    parts = cast("list[Shape]", shape[1])
+    if shape[0] == "tuple":
+        return [(str(i), inner) for i, inner in enumerate(parts)]
+    return cast("list[tuple[str, Shape]]", parts)
