@@ -12,7 +12,7 @@ from gymnasium import spaces
 import noregret as nr
 from noregret.agent import setup
 from noregret.errors import FileError
-from noregret.gym.spaces import Actions
+from noregret.gym.actions import Actions
 from tests.agent.fake_mind import FakeMind
 from tests.agent.toys import BOX, MASKS, Toy, agent, same
 
@@ -57,6 +57,14 @@ def test_observations_of_every_space_are_numbers_or_vectors(space, sizes):
         (spaces.MultiDiscrete([2, 3]), None, 6),
         (spaces.MultiDiscrete([2, 3], start=[4, 5]), None, 6),
         (spaces.MultiBinary(3), None, 8),
+        (spaces.Dict(a=spaces.Discrete(2), b=spaces.Discrete(3, start=1)), None, 6),
+        (spaces.Tuple((spaces.MultiBinary(2), spaces.Dict(c=spaces.Discrete(2)))), None, 8),
+        (spaces.Dict(a=spaces.Discrete(2), b=spaces.Box(0.05, 0.9, (1,), dtype=np.float32)), None, 10),
+        (spaces.Tuple((spaces.Discrete(20), spaces.Box(-1, 1, (4,), dtype=np.float32))), None, 28),
+        (spaces.Box(0, 3, (2,), dtype=np.int64), None, 16),
+        (spaces.Dict(a=spaces.Box(0, 2, (1,), dtype=np.int64), b=spaces.Discrete(2)), None, 6),
+        (spaces.Box(-1, 1, (), dtype=np.float32), None, 5),
+        (spaces.Box(-1, 1, (0,), dtype=np.float32), None, 1),
         (spaces.Box(-2, 2, (1,), dtype=np.float32), 5, 5),
         (spaces.Box(np.array([-1, 0]), np.array([1, 4]), dtype=np.float64), 3, 9),
         (spaces.Box(-2, 2, (1,), dtype=np.float32), [-2, 0.5, 2], 3),
@@ -71,7 +79,8 @@ def test_actions_of_every_space_are_numbered_and_come_out_as_the_environment_tak
     a.save(tmp_path / "a.npz")
     for other in (nr.Agent.load(tmp_path / "a.npz"), nr.Agent.load(tmp_path / "a.npz", env=Toy(BOX, space))):
         found = other.predict([0.1, 0.2], 1, deterministic=True)
-        assert space.contains(found) and np.array_equal(found, a.predict([0.1, 0.2], 1, deterministic=True))
+        assert space.contains(found) and str(found) == str(a.predict([0.1, 0.2], 1, deterministic=True))
+        assert other.actions.number(found, 1) == a.actions.number(found, 1)
     same(a.learn(3, progress_bar=False), nr.Agent.load(tmp_path / "a.npz", env=Toy(BOX, space)).learn(3, progress_bar=False))
 
 
@@ -155,7 +164,16 @@ def test_what_is_refused_at_construction_is_one_line():
         (lambda: agent(Toy(BOX, spaces.Box(-np.inf, np.inf, (1,))), actions=3), "has no ends; expected a list"),
         (lambda: agent(box, actions=3), "actions is 3; expected None, as the action space is Discrete(2)"),
         (lambda: agent(Toy(BOX, spaces.MultiDiscrete([20, 20, 20]))), "has 8,000 actions; expected at most 1,000"),
-        (lambda: agent(Toy(BOX, spaces.Text(3))), "expected Discrete, MultiDiscrete, MultiBinary or Box actions"),
+        (lambda: agent(Toy(BOX, spaces.Text(3))), "expected Discrete, MultiDiscrete, MultiBinary, Box, or a Dict or"),
+        (lambda: agent(Toy(BOX, spaces.Discrete(5000))), "Discrete(5000) has 5,000 actions; expected at most 1,000"),
+        (lambda: agent(Toy(BOX, spaces.Dict({str(i): spaces.Discrete(2) for i in range(10)}))), "has 1,024 actions; expected"),
+        (lambda: agent(Toy(BOX, spaces.Dict(a=spaces.Text(2)))), "action['a'] is a Text; expected Discrete"),
+        (lambda: agent(Toy(BOX, spaces.Tuple([spaces.Box(0, np.inf, (1,))]))), "action[0] is Box(0.0, inf, (1,), float32) and"),
+        (lambda: agent(box, horizon=10**7), "horizon is 10000000; expected a whole number from 1 to 100,000"),
+        (lambda: agent(box, limt=3), "unknown argument of Agent 'limt'; did you mean 'limit'?"),
+        (lambda: agent(box, costs=abs), "unknown argument of Agent 'costs'; did you mean 'cost'?"),
+        (lambda: agent(box, penalty=abs), "unknown argument of Agent 'penalty' (known: actions"),
+        (lambda: agent(box, learner="primal"), "unknown learner 'primal'; did you mean"),
         (lambda: agent(Toy(spaces.Sequence(BOX), spaces.Discrete(2))), "observation is a Sequence; expected Box"),
         (lambda: agent(box, features="fourier"), "features is 'fourier'; expected 'auto', a feature map"),
         (lambda: agent(box, "primal-dual-lsvi", features="auto"), "learner 'primal-dual-lsvi' needs features"),
@@ -284,3 +302,55 @@ def test_nothing_is_warned_of_where_nothing_is_wrong():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         agent(Toy(BOX, spaces.Discrete(3), MASKS)).learn(3, progress_bar=False)
+
+
+class Boards(Toy):
+    """A world like those of pyRDDLGym: it counts its steps itself, and says how many parts of an action may leave 0."""
+
+    horizon, max_allowed_actions = 5, 1
+
+    def step(self, action):
+        assert sum(action.values()) <= 1, action
+        return super().step(action)
+
+
+def test_a_world_that_allows_few_parts_of_an_action_at_once_is_asked_for_no_more():
+    env = Boards(BOX, spaces.Dict({f"board {i}": spaces.Discrete(2) for i in range(12)}))
+    a = nr.Agent(env, limit=3).learn(20, progress_bar=False)
+    assert a.actions.n == 13 and a.learner.spec.horizon == 5 and a.actions.to_env(0) == dict.fromkeys(env.action_space, 0)
+    env.max_allowed_actions = 2
+    assert nr.Agent(env, limit=3).actions.n == 1 + 12 + 66
+
+
+def test_several_environments_side_by_side_take_actions_that_are_dicts():
+    def one():
+        return gymnasium.wrappers.TimeLimit(Toy(BOX, spaces.Dict(a=spaces.Discrete(2), b=spaces.Box(-1, 1, (1,)))), 5)
+
+    both = gymnasium.vector.SyncVectorEnv([one, one])
+    assert nr.Agent(both, limit=3).learn(4, progress_bar=False).episodes == 4
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_action_of_a_box_without_sides_is_an_array_as_its_space_has_it():
+    taken = agent(Toy(BOX, spaces.Box(-1, 1, (), dtype=np.float32))).learn(2, progress_bar=False).predict([0.1, 0.2], 0)
+    assert isinstance(taken, np.ndarray) and taken.shape == () and taken.dtype == np.float32
+
+
+def test_a_cost_or_a_limit_that_is_none_is_refused_with_what_was_expected():
+    toy = Toy(BOX, spaces.Discrete(2))
+    cases = [
+        (lambda: agent(toy, cost=lambda x, action: 1.0), "a function of (x, action); expected one of five: (observation,"),
+        (lambda: agent(toy, cost="action != 1"), "a text as Expression('action != 1') of noregret.gym.expressions"),
+        (lambda: agent(toy, cost=1.0), "cost or utility is 1.0; expected a function"),
+        (lambda: agent(toy, cost=lambda *step: None).learn(1), "step 0: cost is None; expected numbers"),
+        (lambda: agent(toy, cost=lambda *step: "3").learn(1), "step 0: cost is '3'; expected numbers"),
+        (lambda: agent(toy, limit="3"), "limit is not an array of numbers: '3' is text"),
+        (lambda: agent(toy, limit=True), "limit is True; expected a finite number"),
+        (lambda: agent(toy, reward_weights=[1, 2]).learn(1), "step 0: reward has 1 entries; expected 2, as reward_weights"),
+        (lambda: agent(toy, cost=len, utility_weights=[[1, 2]]), "cost or utility is a function of"),
+        (lambda: agent(toy, cost="cost", utility_weights=[[1, 2]]), "utility_weights is array([[1., 2.]]); expected None"),
+    ]  # fmt: skip
+    for make, text in cases:
+        with pytest.raises(nr.NoRegretError) as caught:
+            make()
+        assert text in str(caught.value) and "\n" not in str(caught.value)

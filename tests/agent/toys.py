@@ -30,8 +30,14 @@ class Toy(gymnasium.Env):
         self.taken.append((self.h, action))
         self.h += 1
         reward, ended = float(self.np_random.normal()), bool(self.np_random.random() < self.ends)
-        cost = float(np.sum(np.abs(action)) > 0)
+        cost = float(_size(action) > 0)
         return self.observation_space.sample(), reward, ended, self.h == self.length, self._info() | {"cost": cost}
+
+
+def _size(action):
+    """The sum of what an action is made of."""
+    parts = action.values() if isinstance(action, dict) else action if isinstance(action, tuple) else None
+    return float(np.sum(np.abs(action))) if parts is None else sum(map(_size, parts))
 
 
 class Asked(Toy):

@@ -141,7 +141,7 @@ def test_an_environment_of_ones_own_by_import_and_utilities(tmp_path):
         ("MountainCar-v0 --limit 1 --cost action --set beta=3", "unknown option of soft-cells 'beta'"),
         ("MountainCar-v0 --limit 1 --cost action --learner opdop", "features"),
         ("Pendulum-v1 --limit 1 --cost abs(action[0]) --actions 1", "actions is 1; expected a whole number, at least 2"),
-        ("MountainCar-v0 --limit 1", "the environment shows no utility"),
+        ("MountainCar-v0 --limit 1", "the environment shows no cost"),
     ],
 )
 def test_what_is_refused_is_one_line_and_leaves_no_agent(line, said):

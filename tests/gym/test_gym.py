@@ -185,7 +185,7 @@ def test_what_is_refused():
         (lambda: EnvWorld(Walk("cost"), good, utility="costs"), "did you mean 'cost'"),
         (lambda: EnvWorld(Walk("cost"), good, overrun="maybe"), "unknown overrun"),
         (lambda: EnvWorld(gymnasium.make("Pendulum-v1"), good, actions=1), "actions is 1; expected a whole number, at least 2"),
-        (lambda: one_step(EnvWorld(Walk("none"), good)), "step 1: the environment shows no utility"),
+        (lambda: one_step(EnvWorld(Walk("none"), good)), "step 1: the environment shows no cost"),
         (
             lambda: (lambda w: (w.reset(0), w.step(1, 0)))(EnvWorld(Walk("late"), good, utility="cost")),
             "step 1: info has no 'cost'",

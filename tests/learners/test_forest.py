@@ -10,11 +10,12 @@ import pytest
 from noregret.agent.minds.soft_cells.contest import PlanContest
 from noregret.agent.minds.soft_cells.counts import table_of
 from noregret.agent.minds.soft_cells.dual import Aim
-from noregret.agent.minds.soft_cells.forests import ForestModel, Grown, still_brought
+from noregret.agent.minds.soft_cells.forests import ForestModel, Grown, still_brought, targets
 from noregret.agent.minds.soft_cells.history import Record, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.forest import Trees, forest_worth, grow, leaves_of
 from noregret.agent.minds.soft_cells.kernels.sweep import STEADY, PlanValues, Wish, backward
 from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, ModelKinds
+from noregret.agent.minds.soft_cells.vectors import most_prototypes
 from noregret.problems.worlds import WorldSpec
 from tests.reference import cells as slow_cells
 from tests.reference import forest as slow
@@ -42,6 +43,29 @@ def walks(random: np.random.Generator, episodes: int, grid: bool = False) -> Tra
     masks = np.ones((n, A), dtype=np.bool_)
     over = np.array(ended)
     return Transitions(vectors[0], np.array(actions), signals, vectors[1], over, masks, first, np.array(lengths))
+
+
+def test_a_model_of_many_actions_or_long_episodes_has_fewer_prototypes() -> None:
+    def most(n_actions, dimension, horizon):
+        return most_prototypes(WorldSpec(horizon, n_actions, 0, dimension, np.zeros(1), True, ("cost",)))
+
+    assert most(25, 10, 50) == 1088 and most(27, 12, 1000) == 400
+    assert [most(n, 12, 1000) for n in (57, 200, 1000)] == [189, 64, 64]
+    assert most(5, 2, 200) == 3000 and most(5, 2, 1000) == 1290  # a full pass of both is as much work
+
+
+def test_wide_places_count_as_much_as_all_their_numbers_in_few_targets() -> None:
+    random = np.random.default_rng(0)
+    worth, ended = np.zeros((300, J)), np.zeros(300, dtype=np.bool_)
+
+    def apart(led):
+        made = targets(worth, ended, (worth, 1.5), (led, 0.2))
+        return made.shape[1], float(((made[:150] - made[150:]) ** 2).sum(axis=1).mean())
+
+    few, many = random.standard_normal((300, 40)), random.standard_normal((300, 900))
+    (narrow, one), (wide, two) = apart(few), apart(many)
+    assert narrow == 2 * J + 1 + 40 and wide == 2 * J + 1 + 32
+    assert one == pytest.approx(2 * 0.2**2, rel=0.05) and two == pytest.approx(2 * 0.2**2, rel=0.1)
 
 
 @pytest.mark.kernels

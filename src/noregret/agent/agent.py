@@ -12,6 +12,7 @@ out: then constants that depend on K are those of the next power of two, at leas
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -32,9 +33,9 @@ from noregret.agent.setup import Setup, SupportsTransform
 from noregret.errors import InputError
 from noregret.features import FeatureMap
 from noregret.gym import EnvWorld, Objectives
+from noregret.gym.actions import Action
 from noregret.gym.environments import as_environment, horizon_of, time_limit, world_of
-from noregret.gym.spaces import Action
-from noregret.gym.world import Source, one_source
+from noregret.gym.sources import Source, one_source
 from noregret.problems.checks import integer
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from noregret.problems import LinearCMDP, TabularCMDP
 
     Asked = Environment | TabularCMDP | LinearCMDP | str
+
+#: Episodes of a learner that finds its own features have at most so many steps: its plans have values for each.
+MOST_STEPS = 100_000
 
 
 class Agent(Player):
@@ -107,6 +111,7 @@ class Agent(Player):
         slater_gap: float | None = None,
         **params: ArrayLike | None,
     ) -> None:
+        making.check_names(params, inspect.signature(type(self)).parameters)
         env = as_environment(env)
         options = params | {k: v for k, v in (("preset", preset), ("slater_gap", slater_gap)) if v is not None}
         auto, source = making.finds_features(env, features, learner, options), one_source(cost, utility, limit is not None)
@@ -123,6 +128,8 @@ class Agent(Player):
             utility_range=unit if utility_range is None else utility_range,
         )  # fmt: skip
         objectives.check_signs()
+        if auto:
+            integer("horizon", objectives.horizon, 1, MOST_STEPS)
         if auto and (most := time_limit(env)) is not None and objectives.horizon > most:
             raise InputError(f"horizon is {objectives.horizon}; expected at most {most}, the environment's time limit")
         world = world_of(

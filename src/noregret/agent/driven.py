@@ -24,7 +24,7 @@ from noregret.agent.flights import Flights, numbers
 from noregret.agent.minds.protocol import Mind, PlayedEpisode
 from noregret.agent.setup import Setup
 from noregret.errors import InputError, shown
-from noregret.gym.spaces import Action, check_mask
+from noregret.gym.actions import Action, check_mask
 from noregret.learners.arrays import Numbers
 
 

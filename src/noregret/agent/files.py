@@ -20,12 +20,13 @@ import noregret
 from noregret._system.arrays import is_plain, load_npz, most_bytes, said, save_npz
 from noregret.agent.ranges import OUTSIDE
 from noregret.agent.setup import FINDERS, LARGEST_OPTION, Setup, fix, is_problem
-from noregret.errors import FileError, InputError, unknown_name
+from noregret.errors import FileError, InputError, shown, unknown_name
 from noregret.features import FeatureMap, OneHot, Transformer
 from noregret.features.base import show
 from noregret.gym import Objectives
+from noregret.gym.actions import MOST_ACTIONS, Actions
 from noregret.gym.environments import world_of
-from noregret.gym.spaces import MOST_ACTIONS, Actions, Observations
+from noregret.gym.spaces import Observations
 from noregret.gym.world import OVERRUNS, EnvWorld
 from noregret.kernels.gram.dense import Sizes, bytes_needed
 from noregret.learners.arrays import Numbers
@@ -42,7 +43,7 @@ FORMAT = 4
 META: dict[str, Any] = {
     "format": int, "version": str, "learner": str, "options": dict, "episodes": int | None, "seed": int,
     "objectives": dict, "features": str, "one_hot": list | None, "bound": float | int | None, "n_actions": int, "starts": list,
-    "parts": list, "world": list, "outside": str, "overrun": str,
+    "parts": list, "shape": list, "world": list, "outside": str, "overrun": str,
 }  # fmt: skip
 #: Seconds between two saves where nobody says it.
 EVERY = 30.0
@@ -150,7 +151,8 @@ def content(agent: Agent) -> Arrays:
         "episodes": setup.total, "seed": setup.seed, "objectives": setup.objectives.plain(),
         "features": "auto" if f is None else f.describe(), "one_hot": [f.width, f.n_actions] if isinstance(f, OneHot) else None,
         "bound": f.bound if isinstance(f, Transformer) else None, "n_actions": actions.n, "starts": [seen.first, actions.first],
-        "parts": actions.parts, "world": [seen.n_states, seen.dimension], "outside": setup.outside, "overrun": setup.overrun,
+        "parts": actions.parts, "shape": actions.shape, "world": [seen.n_states, seen.dimension], "outside": setup.outside,
+        "overrun": setup.overrun,
     }  # fmt: skip
     arrays: Arrays = {"meta": np.frombuffer(json.dumps(encode(meta)).encode(), dtype=np.uint8), **agent.curve.arrays()}
     probes = arrays["probes"]
@@ -181,6 +183,7 @@ def read(path: Path) -> tuple[dict[str, Any], Arrays]:
     with explained(path):
         meta = decode(json.loads(arrays["meta"].tobytes().decode()))
         found = meta.get("format")
+        meta.setdefault("shape", [])  # there was none in earlier versions
     if found != FORMAT:
         raise FileError(f"{path}: has format {found!r:.60}; expected {FORMAT}")
     with explained(path):
@@ -231,7 +234,9 @@ def setup_of(path: Path, meta: dict[str, Any], arrays: Arrays, features: object)
         n_states, dimension = _whole(meta, "world", 2, 0, 1 << 40)
         n = integer("n_actions", meta["n_actions"], 1, 1 << 40)
         _check_actions(arrays.get("actions"), n)
-        actions = Actions(n, lowest, arrays.get("actions"), _whole(meta, "parts", None, 1, MOST_ACTIONS))
+        actions = Actions(n, lowest, arrays.get("actions"), _whole(meta, "parts", None, 1, MOST_ACTIONS), meta["shape"])
+        if actions.shape and actions.number(actions.to_env(0), 0):
+            raise InputError(f"shape is {shown(actions.shape)}; expected that of the first action")
         for key, known in (("outside", OUTSIDE), ("overrun", OVERRUNS)):
             if meta[key] not in known:
                 raise unknown_name(key, meta[key], known)
@@ -318,7 +323,7 @@ def world_for(setup: Setup, env: Any, **options: Any) -> EnvWorld:
     if is_problem(env) and not setup.objectives.costs:
         options["utility"] = options["utility"] or "utility"
     options["overrun"] = options["overrun"] or setup.overrun
-    if options["actions"] is None and not setup.actions.parts:
+    if options["actions"] is None and not (setup.actions.parts or setup.actions.shape):
         options["actions"] = setup.actions.table
     world = world_of(env, setup.objectives, **options)
     check_world(world, setup)

@@ -21,7 +21,7 @@ from noregret.agent.setup import Setup
 from noregret.agent.watching import Film, policy_map
 from noregret.errors import InputError
 from noregret.gym import EnvWorld
-from noregret.gym.spaces import Action, check_mask
+from noregret.gym.actions import Action, check_mask
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
 from noregret.results import History

@@ -5,7 +5,8 @@ There is one way from a setup to a learner (:meth:`Setup.mind`), for a new agent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,11 +15,12 @@ import numpy as np
 from noregret import DEFAULT_LEARNER
 from noregret.agent.minds.protocol import Mind
 from noregret.agent.ranges import Ranges
-from noregret.errors import InputError, shown
+from noregret.errors import InputError, shown, unknown_name
 from noregret.features import FeatureMap
 from noregret.gym import EnvWorld, LinearEnv, Objectives, TabularEnv
+from noregret.gym.actions import Actions
 from noregret.gym.environments import features_for
-from noregret.gym.spaces import Actions, Observations, is_discrete, plain, spaces_of
+from noregret.gym.spaces import Observations, is_discrete, plain, spaces_of
 from noregret.learners.arrays import Numbers
 from noregret.problems.worlds import WorldSpec
 from noregret.store.identity import decode, encode
@@ -34,6 +36,8 @@ REFUSED = {
 }
 #: Whole numbers among options, and episodes, are not larger; sums and products of them are computed.
 LARGEST_OPTION = 1 << 40
+#: A parameter whose name is as near as this to that of an argument is taken for a slip.
+_NEAR = 0.75
 #: Presets that need a safe policy.
 SAFE = ("safe",)
 
@@ -155,6 +159,23 @@ def is_problem(env: object) -> bool:
     return isinstance(getattr(env, "unwrapped", env), TabularEnv | LinearEnv)
 
 
+def check_names(given: Mapping[str, object], arguments: Iterable[str]) -> None:
+    """Refuse what looks like an argument of Agent that was misspelt, before anything is made; learners refuse the rest.
+
+    Args:
+        given: parameters of a learner, by name.
+        arguments: what an agent takes itself.
+
+    Raises:
+        InputError: a name is nearly that of an argument, or its value is a function, which no learner takes.
+    """
+    own = [name for name in arguments if name not in ("self", "params")]
+    for name, value in given.items():
+        near = difflib.get_close_matches(name, own, n=1, cutoff=_NEAR) and name not in _of_regressions()
+        if near or (callable(value) and not isinstance(value, type)):
+            raise unknown_name("argument of Agent", name, own)
+
+
 def finds_features(env: object, features: object, learner: str | None, options: Mapping[str, Any]) -> bool:
     """Tell whether a learner is wanted that finds its own features.
 
@@ -170,6 +191,10 @@ def finds_features(env: object, features: object, learner: str | None, options: 
     Raises:
         InputError: what was given does not go together.
     """
+    if learner is not None and learner not in FINDERS:
+        from noregret import learners
+
+        learners.get(learner)  # refused if there is none of this name
     asked = isinstance(features, str) and features == "auto"
     if isinstance(features, str) and not asked:
         raise InputError(f"features is {features!r}; expected 'auto', a feature map or a scikit-learn transformer")
@@ -182,14 +207,15 @@ def finds_features(env: object, features: object, learner: str | None, options: 
         return True
     if features is not None or learner is not None or is_problem(env):
         return False
-    return not (is_discrete(spaces_of(env)[0]) and _of_regressions(options))
+    own = _of_regressions() - {"states"}  # which both have
+    return not (is_discrete(spaces_of(env)[0]) and any(name in own for name in options))
 
 
-def _of_regressions(options: Mapping[str, Any]) -> bool:
+def _of_regressions() -> set[str]:
+    """What a learner on given features can be told."""
     from noregret.learners.lsvi.continuous import DensePrimalDualLSVI
 
-    own = {"preset", "slater_gap", *DensePrimalDualLSVI.parameters} - {"states"}  # which both have
-    return any(name in own for name in options)
+    return {"preset", "slater_gap", *DensePrimalDualLSVI.parameters}
 
 
 def in_world(

@@ -14,7 +14,7 @@ from noregret._system.plugins import library
 from noregret.agent.episodes import draw, ready
 from noregret.agent.minds.protocol import Mind
 from noregret.errors import InputError
-from noregret.gym.spaces import Actions
+from noregret.gym.actions import Actions
 from noregret.gym.world import EnvWorld, mask_method
 from noregret.problems.base import Array
 from noregret.problems.checks import integer

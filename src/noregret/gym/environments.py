@@ -12,9 +12,10 @@ from noregret.errors import InputError, shown, unknown_name
 from noregret.features import Fourier, OneHot, Table, TileCoding, Transformer
 from noregret.features.base import FeatureMap
 from noregret.features.transformer import is_fitted
+from noregret.gym.actions import Actions
 from noregret.gym.objectives import Objectives
 from noregret.gym.problems import LinearEnv, TabularEnv, make_env
-from noregret.gym.spaces import Actions, is_discrete, is_vector, spaces_of
+from noregret.gym.spaces import is_discrete, is_vector, spaces_of
 from noregret.gym.vector import VectorEnvironment, VectorWorld, one_of
 from noregret.gym.world import Environment, EnvWorld, WorldOptions, sample_states
 from noregret.problems.base import Array
@@ -83,8 +84,9 @@ def time_limit(env: object) -> int | None:
         limit = getattr(layer, "_max_episode_steps", None)
         steps = limit if limit is not None else steps
         base, layer = layer, layer.__dict__.get("env")
-    own = getattr(base, "max_steps", None)  # MiniGrid and others count by themselves, under this name
-    return own if steps is None and isinstance(own, int) and own > 0 else steps
+    counted = (getattr(base, name, None) for name in ("max_steps", "horizon"))  # by themselves, as MiniGrid and pyRDDLGym do
+    own = next((n for n in counted if isinstance(n, int) and not isinstance(n, bool) and n > 0), None)
+    return own if steps is None else steps
 
 
 def features_for(features: object, world: EnvWorld, horizon: int, seed: int, bound: float | None) -> FeatureMap:

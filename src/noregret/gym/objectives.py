@@ -81,7 +81,7 @@ class Objectives:
         word, value = ("limit", limit) if costs else ("threshold", threshold)
         assert value is not None
         limits = np.atleast_1d(floats(word, value))
-        if limits.ndim != 1 or not len(limits):
+        if limits.ndim != 1 or not len(limits) or isinstance(value, bool):
             raise InputError(f"{word} is {value!r}; expected a finite number or one for each constraint")
         if not (np.abs(limits) <= MOST).all():
             raise InputError(f"{word} is {shown(value)}; expected at most {MOST:g} in size")

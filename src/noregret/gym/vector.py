@@ -23,8 +23,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from noregret.errors import InputError
+from noregret.gym.actions import Action, check_mask
 from noregret.gym.objectives import Objectives
-from noregret.gym.spaces import Mask, check_mask
+from noregret.gym.spaces import Mask, spaces_of
 from noregret.gym.world import EnvWorld, StepOutcome, Stepped, WorldOptions, mask_method
 
 
@@ -87,7 +88,7 @@ class VectorWorld(EnvWorld):
         """Take an action in each episode that goes on; an environment whose episode is over takes any that it allows."""
         chosen = [self._any(i) if a is None else a for i, a in enumerate([*actions, *[None] * (self.size - len(actions))])]
         taken = [self.actions.to_env(a) for a in chosen]
-        observations, rewards, ends, cuts, infos = self.env.step(np.stack(taken))
+        observations, rewards, ends, cuts, infos = self.env.step(self._batch(taken))
         after = _parts(self.env.single_observation_space, observations, self.size)
         shown, out = self._all_masks(), list[StepOutcome | None]()
         for i in range(self.size):
@@ -109,6 +110,15 @@ class VectorWorld(EnvWorld):
             for i in np.flatnonzero(over_now).tolist():
                 self._idle[i] = self._mask(0, _info(infos, i), None)
         return out
+
+    def _batch(self, taken: list[Action]) -> object:
+        """The actions of all environments as they take them."""
+        if not self.actions.shape:
+            return np.stack(taken)  # type: ignore[arg-type]
+        from gymnasium.vector.utils import concatenate, create_empty_array
+
+        space = spaces_of(self.env)[1]
+        return concatenate(space, taken, create_empty_array(space, self.size))  # type: ignore[arg-type]
 
     def _any(self, i: int) -> int:
         mask = self._idle[i]

@@ -32,17 +32,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError, shown, unknown_name
+from noregret.gym.actions import Actions, check_mask
 from noregret.gym.objectives import Objectives
-from noregret.gym.spaces import Actions, Mask, Observations, check_mask, is_discrete, plain, spaces_of
+from noregret.gym.sources import SOURCES, Source, check_source
+from noregret.gym.spaces import Mask, Observations, is_discrete, plain, spaces_of
 from noregret.problems.base import Array
 from noregret.problems.validation import floats
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Discrete
 
-SOURCES = ("tuple", "vector", "utility", "cost")
-#: Where costs or utilities come from: one of these, a function, or None for what the first step shows.
-Source = str | Callable[..., ArrayLike] | None
 #: What becomes of an episode that goes on after the horizon.
 OVERRUNS = ("error", "cut")
 
@@ -126,13 +125,13 @@ class EnvWorld:
         overrun: str = "error",
         actions: ArrayLike | None = None,
     ) -> None:
-        if isinstance(utility, str) and utility not in SOURCES:
-            raise unknown_name("utility source", utility, SOURCES)
+        check_source(utility)
         if overrun not in OVERRUNS:
             raise unknown_name("overrun", overrun, OVERRUNS)
         self.env, self.objectives, self.utility, self.overrun = env, objectives, utility, overrun
         self.observation_space, space = spaces_of(env)
-        self.actions = Actions.of(space, actions)
+        base = getattr(env, "unwrapped", env)
+        self.actions = Actions.of(space, actions, getattr(base, "max_allowed_actions", None))  # as pyRDDLGym calls it
         self.n_actions, self.starts = self.actions.n, (first_state(self.observation_space), self.actions.first)
         #: What makes a learner's observation of the environment's: of step and observation.
         self.see: Callable[[int, object], NDArray[np.generic]] = lambda step, observation: plain(observation, self.starts[0])
@@ -155,6 +154,8 @@ class EnvWorld:
             raise InputError(f"utility_weights has shape {rows.shape}; expected ({m}, n), a row for each constraint")
         for name in ("reward_weights", "utility_weights"):
             if (weights := getattr(self, name)) is not None:
+                if name == "utility_weights" and self.utility not in (None, "vector"):
+                    raise InputError(f"utility_weights is {shown(weights)}; expected None, as cost or utility says what counts")
                 if n is not None and weights.shape[-1] != n:
                     raise InputError(f"{name} has {weights.shape[-1]} entries; expected {n}, as the environment's reward has")
                 n = weights.shape[-1]
@@ -196,7 +197,7 @@ class EnvWorld:
     def _read(self, h: int, taken: object, results: Stepped, x: object, asked: Callable[[], object] | None) -> StepOutcome:
         """What the results of a step are, given the observation before."""
         shown_values, raw = self._values(h, x, taken, results), results.reward
-        if _ndim(raw):
+        if _ndim(raw) or self.reward_weights is not None:
             raw = self._weigh(h, raw, "reward_weights", 0)
         reward, values = self.objectives.check(h, raw, shown_values)
         ends = [_truth(h, name, getattr(results, name)) for name in ("terminated", "truncated")]
@@ -228,8 +229,8 @@ class EnvWorld:
                 f"utility={found[0]!r} to take it for what {given}= is for"
             )
         raise InputError(
-            f"step {h}: the environment shows no utility; expected info['utility'], info['cost'], a cost in the step, a vector "
-            f"reward, or a function as cost= or utility= (in a shell: --cost)"
+            f"step {h}: the environment shows no {self.objectives.word}; expected info['utility'], info['cost'], a cost in the "
+            f"step, a vector reward, or a function as cost= or utility= (in a shell: --cost)"
         )
 
     def _weigh(self, h: int, reward: object, name: str, default: int | slice) -> Array:
@@ -260,9 +261,12 @@ class EnvWorld:
         else:
             raise InputError(f"step {h}: info has no {source!r}; expected it at every step (found {sorted(map(str, info))})")
         try:
-            return np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
+            found = np.atleast_1d(np.asarray(values))
+            if found.dtype.kind not in "biuf":  # None and texts too would become numbers
+                raise TypeError
+            return found.astype(np.float64).ravel()
         except (TypeError, ValueError):
-            raise InputError(f"step {h}: utility is {shown(values)}; expected numbers") from None
+            raise InputError(f"step {h}: {self.objectives.word} is {shown(values)}; expected numbers") from None
 
 
 def reset_of(env: Environment, seed: int) -> tuple[object, Mapping[str, object]]:
@@ -316,24 +320,6 @@ def _truth(h: int, name: str, value: object) -> bool:
     if said.size == 1 and said.dtype.kind in "biuf":
         return bool(said.item())
     raise InputError(f"step {h}: {name} is {shown(value)}; expected True or False")
-
-
-def one_source(cost: Source, utility: Source, limited: bool) -> Source:
-    """Give the one of ``cost`` and ``utility`` that was given.
-
-    Args:
-        cost: where costs come from.
-        utility: where utilities come from; costs, too, where there is a limit.
-        limited: whether there is a limit on costs.
-
-    Raises:
-        InputError: both are given, or a cost without a limit.
-    """
-    if cost is not None and utility is not None:
-        raise InputError("cost and utility are both given; expected cost= with limit=, or utility= with threshold=")
-    if cost is not None and not limited:
-        raise InputError("cost is given without limit; expected limit=, the most total cost of an episode")
-    return utility if cost is None else cost
 
 
 def mask_method(env: object) -> Callable[[], object] | None:

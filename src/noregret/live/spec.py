@@ -24,7 +24,8 @@ from noregret.agent.setup import AUTO, FINDERS, Setup, finder, world_spec
 from noregret.errors import InputError, shown, unknown_name
 from noregret.features import OneHot
 from noregret.gym import Objectives
-from noregret.gym.spaces import Actions, Mask, Observations, check_mask
+from noregret.gym.actions import Actions, check_mask
+from noregret.gym.spaces import Mask, Observations
 from noregret.problems.base import Array
 
 #: Learners on one-hot features, for numbered observations.

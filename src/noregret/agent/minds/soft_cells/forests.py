@@ -29,6 +29,9 @@ USED, _FEWEST, _WORK = 6000, 300, 6e7
 STARTS = 100
 #: What targets count for beside the signals: what followed, and where it led.
 _WORTH, _PLACE = 1.5, 0.2
+#: Places of more numbers than the first count as so many random sums of them, which vary as much: the work of a tree grows with
+#: its targets.
+_WIDE, _SUMS = 64, 32
 _TABLES = ("roots", "coordinate", "cut", "child", "first", "after", "signal")
 
 
@@ -240,8 +243,18 @@ def targets(signals: Array, ended: Flags, worth: tuple[Array, float], place: tup
         place: (n,D) where it led or how it moved, and what that counts for.
     """
     led, counts = place
-    columns = [(signals, 1.0), (ended[:, None].astype(np.float64), 1.0), worth, (led, counts / math.sqrt(led.shape[1]))]
-    return np.concatenate([weight * _unit(part) for part, weight in columns], axis=1)
+    columns = [(signals, 1.0), (ended[:, None].astype(np.float64), 1.0), worth]
+    units = [weight * _unit(part) for part, weight in columns]
+    return np.concatenate([*units, counts / math.sqrt(led.shape[1]) * _narrow(_unit(led))], axis=1)
+
+
+def _narrow(part: Array) -> Array:
+    """Columns, or random sums of them where there are many: squares of differences of rows stay the same on average."""
+    D = part.shape[1]
+    if D <= _WIDE:
+        return part
+    signs = np.random.default_rng([0x5165, D]).choice([-1.0, 1.0], size=(D, _SUMS))
+    return np.asarray(part @ signs / math.sqrt(_SUMS), dtype=np.float64)
 
 
 def _unit(part: Array) -> Array:

@@ -19,7 +19,7 @@ from noregret.agent.minds.soft_cells.ends import events
 from noregret.agent.minds.soft_cells.history import Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.interpolation import Boxes, Prototypes, StepNoise, Waves, smooth_matrix
 from noregret.agent.minds.soft_cells.kernels.rows import ModelRows, Seen, build_rows, no_pools
-from noregret.agent.minds.soft_cells.kernels.sweep import Belief, PlanValues, Wish, counted_steps, values_at
+from noregret.agent.minds.soft_cells.kernels.sweep import Belief, PlanValues, Wish, values_at
 from noregret.agent.minds.soft_cells.prototypes import Points, Sides, choose_cells
 from noregret.agent.minds.soft_cells.returning import Steps, come_back, count_seen, nothing_seen, numbered
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Flags, Integers, Observation, Singles
@@ -33,15 +33,19 @@ _REACH = 0.3
 _UNTRIED = 0.25
 #: ε over the side of a fine cell.
 _BLUR = 0.1
-#: Prototypes, from and to; the work of a backward pass of so many steps, in additions, that decides between.
-_PROTOTYPES, _WORK = (400, 3000), 2e8
+#: Prototypes, from and to; the work of a backward pass of so many steps, in additions, that decides between. The first number
+#: is for so many actions; with more of them there are as many fewer, and this many at least.
+_PROTOTYPES, _WORK, _ACTIONS, _FEWEST = (400, 3000), 2e8, 27, 64
+#: Steps of a backward pass that are counted, at most: of longer ones most end early, as values are steady.
+_LONGEST = 1000
 
 
 def most_prototypes(spec: WorldSpec) -> int:
     """How many prototypes a model may have, unless told: so many that a backward pass is no more than so much work."""
     D = min(spec.dimension, MOST_DIMENSIONS)
     each = spec.n_actions * (2 * D + 2 + D + D * (D + 1) // 2 + min(_SMOOTH * D, _MOST_SMOOTH))
-    most = max(_WORK / (each * counted_steps(spec.horizon, spec.dimension)), _PROTOTYPES[0])
+    least = max(_PROTOTYPES[0] * min(_ACTIONS / spec.n_actions, 1.0), _FEWEST)
+    most = max(_WORK / (each * min(spec.horizon, _LONGEST)), least)
     return int(min(most, max(500, 30_000 // spec.n_actions), _PROTOTYPES[1]))
 
 
