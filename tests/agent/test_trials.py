@@ -44,7 +44,7 @@ def run(trials: RuleTrials, episodes: range, search: Any, brings: Any, plan: tup
     """Play episodes; what a rule brings is told by its actions. Returns episodes with a rule's actions, or None for a plan."""
     played = []
     for episode in episodes:
-        trials.choose(episode, CONTEST, False, lambda: 1, search)
+        trials.choose(episode, CONTEST, None, lambda: 1, search)
         rule = trials.rule
         totals = np.array(plan if rule is None else brings(tuple(rule.actions.tolist())))
         trials.add(totals, CONTEST, rule is not None)

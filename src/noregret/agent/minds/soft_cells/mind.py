@@ -49,7 +49,6 @@ _GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
 _WORK, _PASSES = 20_000_000, 20
 #: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
 _LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
-#: What names of arrays begin with.
 
 
 @dataclass
@@ -120,8 +119,11 @@ class SoftCells:
         if self.chosen < self.episodes and self.planner is not None:
             self.chosen, contest = self.episodes, self._contest(self.planner)
             search = partial(searched, self.memory, self.record.units(), (self.seed, 0x5EA2, self.episodes))
-            young = self.kinds.young(kind_of(self.planner.model))
-            self.trials.choose(self.episodes, contest, young, self.memory.cheapest, search)
+            kind = kind_of(self.planner.model)
+            plays = self.kinds.totals[NETWORK] if self.kinds.young(kind) else None
+            self.trials.choose(self.episodes, contest, plays, self.memory.cheapest, search)
+            if kind == NETWORK and plays is None:
+                self.trials.relieve(contest, self.tally)
 
     def _settle(self) -> None:
         """The model and the prices."""
@@ -216,7 +218,7 @@ class SoftCells:
         if kind != NETWORK:
             self.doubts.look(played, self.planner, rule is None)
         if rule is not None or not young:  # what a young network brings says nothing of plans
-            self.trials.add(totals, contest, rule is not None)
+            self.trials.add(totals, contest, rule is not None, kind == NETWORK)
         if rule is None:
             self.costs.observe(totals[1:], contest.aim)
             self.tally = count(self.tally, totals)
@@ -234,16 +236,28 @@ class SoftCells:
     def _compare(self, contest: PlanContest, young: bool) -> None:
         """Compare the plan in use with the champion: keep it, crown it, or give it up, unless it is a young network's."""
         best = self.champion
+        assert self.planner is not None
         if best is not None and best.planner is self.planner:
             best.tally = self.tally
         elif best is None or contest.won(self.tally, best.tally):
-            assert self.planner is not None
             if best is not None or contest.won(self.tally, None):
                 self.champion = Champion(self.planner, self.tally, self.costs.arrays())
         elif not young and contest.lost(self.tally, best.tally):
-            self._play(best.planner, best.tally)
-            self.costs.restore(best.prices | {"debt": self.costs.debt})
             self.alarms += 1
+            self.costs.restore(best.prices | {"debt": self.costs.debt})
+            if isinstance(best.planner.model, NetworkModel) and kind_of(self.planner.model) != NETWORK:
+                self._resume(best.planner)
+            else:
+                self._play(best.planner, best.tally)
+
+    def _resume(self, planner: Planner) -> None:
+        """Let the network play as it is now and go on learning: what a copy of it brought was mostly brought by others."""
+        assert self.network is not None
+        self._play(
+            Planner(self.network.model(planner.model.units), planner.outlook, self.spec.horizon, planner.wish),
+            self.kinds.totals[NETWORK],
+        )
+        self.network.playing = True
 
     def _play(self, planner: Planner, tally: Array) -> None:
         """Let a plan play: a new one, or the champion, whose network does not go on learning."""
@@ -277,7 +291,7 @@ class SoftCells:
         table = table_of(seen, units, _STATES, bool(self.record.met.all()))
         if table is not None:
             return table
-        turn = CELLS if last is None else self.kinds.turn(self._contest(last))
+        turn = CELLS if last is None else self.kinds.turn(self._contest(last), self.trials.eased)
         if turn == NETWORK and self.network is not None:
             return self.network.model(units)
         if turn == FOREST and last is not None:

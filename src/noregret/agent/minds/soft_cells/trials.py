@@ -39,7 +39,10 @@ _TRUSTED, _SOME = 3, 8
 _WORTH = 40.0
 #: What a leader and its partner together keep free, as a share of the scale; the least that a partner brings, in ranges of
 #: returns; and how much may be saved, in scales.
-_MARGIN, _GAIN, _SAVED = 0.02, 0.005, 3.0
+_MARGIN, _GAIN, _SAVED = 0.02, 0.005, 1.2
+#: A rule plays in place of a network's plan that owes so much, in scales; it saves so much at least. No more than the third is
+#: put aside for later.
+_OWED, _SAVES, _KEPT_FREE = 0.5, 0.2, 1.0
 #: How many ranges of returns it is worth that a rule misses a bound by its whole scale.
 _STRICT = 10.0
 #: By how many scales a partner may miss a bound.
@@ -76,18 +79,20 @@ class RuleTrials:
         """The rule that plays the next episode; None where the plan does."""
         return self.rules[self.playing] if self.playing >= 0 else None
 
-    def choose(self, episodes: int, contest: PlanContest, young: bool, cheapest: Callable[[], int], search: Search) -> None:
+    def choose(
+        self, episodes: int, contest: PlanContest, young: Array | None, cheapest: Callable[[], int], search: Search
+    ) -> None:
         """Choose what plays the next episode.
 
         Args:
             episodes: all that were learned from.
             contest: what totals are compared by.
-            young: whether the plan is of a young network, which plays although a rule leads.
+            young: what a young network brought, which plays although a rule leads; None where another plan plays.
             cheapest: tells the action whose steps cost least.
             search: finds new rules.
         """
         self.playing = self.partner if self._affords(contest) else self.leader
-        if young or (self.leader >= 0 and episodes % self._pause(episodes, contest) == 0):
+        if young is not None or (self.leader >= 0 and episodes % self._pause(episodes, contest) == 0):
             self.playing = -1
         if episodes < _EVERY or episodes % _EVERY != 1 or self.n_actions < 2:
             return
@@ -96,7 +101,7 @@ class RuleTrials:
             self.rules = [rule for rule in self.rules if rule.actions[0] != likely] + [constant(likely)]
             self.totals = [np.zeros((0, self.J)) for _ in self.rules]
             self.promised = np.full((len(self.rules), self.J), np.nan)
-        if (tried := self._next(episodes, contest, search)) >= 0:
+        if (tried := self._next(episodes, contest, self.lately if young is None else young[-LATELY:], search)) >= 0:
             self.playing = tried
 
     def _pause(self, episodes: int, contest: PlanContest) -> int:
@@ -111,6 +116,36 @@ class RuleTrials:
         left = self.saved + self._mean(self.partner, self._trust()[1])[1:] - contest.aim.bounds
         return bool((left >= _MARGIN * contest.aim.scale).all())
 
+    def relieve(self, contest: PlanContest, totals: Array) -> None:
+        """Let a cheap rule play the next episode where a network's plans cost more than they may, all in all.
+
+        Args:
+            contest: what totals are compared by.
+            totals: of the network's last episodes.
+        """
+        if self.playing < 0 and self.leader < 0 and len(totals) and (self.saved < -_OWED * contest.aim.scale).any():
+            self.playing = self._relief(contest, totals.mean(axis=0))
+
+    def eased(self, contest: PlanContest, totals: Array) -> Array:
+        """What a network's plans bring (n,J) together with the rule that pays for what they miss; the same where none does."""
+        if not contest.nearly(totals) or (i := self._relief(contest, totals.mean(axis=0))) < 0:
+            return totals
+        mean, lead = totals.mean(axis=0), self._mean(i, self._trust()[1])
+        share = _pair(contest, lead, mean[None])[1][0]
+        return np.asarray(totals + (1.0 - share) * (lead - mean), dtype=np.float64)
+
+    def _relief(self, contest: PlanContest, mean: Array) -> int:
+        """The rule that loses least reward for what it saves in place of a plan with such mean totals (J,); -1 for none."""
+        trust = self._trust()[1]
+        best, least = -1, np.inf
+        for i, totals in enumerate(self.totals):
+            if len(totals):
+                rule = self._mean(i, trust)
+                saves = float(((rule[1:] - contest.aim.bounds) / contest.aim.scale).min(initial=1.0))
+                if saves >= _SAVES and (loss := float(mean[0] - rule[0]) / saves) < least:
+                    best, least = i, loss
+        return best
+
     def _mixed(self, contest: PlanContest, means: Array) -> Array:
         """(R,) how good rules with such mean totals (R,J) are, alone or as a partner."""
         trust = self._trust()[1]
@@ -120,7 +155,7 @@ class RuleTrials:
             return contest.scores(means, _STRICT)
         return _pair(contest, leads[int(np.argmax(contest.scores(leads, _STRICT)))], means)[0]
 
-    def _next(self, episodes: int, contest: PlanContest, search: Search) -> int:
+    def _next(self, episodes: int, contest: PlanContest, plans: Array, search: Search) -> int:
         """The rule to be tried; -1 for none."""
         room = self.made < _SHARE * math.sqrt(episodes)
         fresh = [i for i, rule in enumerate(self.rules) if not len(self.totals[i]) and not len(rule.where)]
@@ -130,7 +165,7 @@ class RuleTrials:
         if contest.apart <= 0.0:
             return -1
         if self.leader < 0:
-            least = contest.score(self.lately) if len(self.lately) else -np.inf
+            least = contest.score(plans) if len(plans) else -np.inf
         else:
             playing = [self.leader] if self.partner < 0 else [self.leader, self.partner]
             least = float(self._scores(contest, 0.0)[playing].max())
@@ -223,16 +258,17 @@ class RuleTrials:
         self.rules[i], self.totals[i], self.promised[i] = rule, np.zeros((0, self.J)), promised
         return i
 
-    def add(self, totals: Array, contest: PlanContest, ruled: bool) -> None:
+    def add(self, totals: Array, contest: PlanContest, ruled: bool, network: bool = False) -> None:
         """Count an episode.
 
         Args:
             totals: what it brought (1+m,).
             contest: what totals are compared by.
             ruled: whether the rule whose turn it was played it, else a plan.
+            network: whether the plan whose turn it is, or would be, is a network's.
         """
-        if self.leader >= 0:
-            most = _SAVED * contest.aim.scale
+        if self.leader >= 0 or network:
+            most = (_SAVED if self.leader >= 0 else _KEPT_FREE) * contest.aim.scale
             self.saved = np.clip(self.saved + totals[1:] - contest.aim.bounds, -most, most)
         if ruled:
             self.totals[self.playing] = count(self.totals[self.playing], totals)
@@ -267,7 +303,7 @@ class RuleTrials:
         else:
             plays = all(contest.lost(tally, totals, 0.0, 0.0 if doubted else _ERRORS) for tally in plans)
         self.leader, self.partner = (known[best] if plays else -1), (known[other] if plays and both else -1)
-        if not plays or last < 0:
+        if plays != (last >= 0):
             self.saved[:] = 0.0
 
     def describe(self) -> list[str]:
