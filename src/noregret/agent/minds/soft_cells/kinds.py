@@ -75,9 +75,13 @@ class ModelKinds:
         self.waited[kind] = 0
         return kind
 
-    def _turn(self, contest: PlanContest, ease: Ease) -> int:
+    def judged(self, contest: PlanContest, ease: Ease = alone) -> list[Array]:
+        """The totals that each kind is judged by, those of a network with what a rule pays for."""
         known = [totals[-_JUDGED:] for totals in self.totals[: self.part]]
-        known[NETWORK:] = [ease(contest, totals) for totals in known[NETWORK:]]
+        return known[:NETWORK] + [ease(contest, totals) for totals in known[NETWORK:]]
+
+    def _turn(self, contest: PlanContest, ease: Ease) -> int:
+        known = self.judged(contest, ease)
         if contest.apart <= 0.0 or len(known[CELLS]) < _FIRST:
             return CELLS
         for kind, totals in enumerate(known):

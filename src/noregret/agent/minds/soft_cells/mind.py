@@ -12,12 +12,13 @@ import numpy as np
 
 from noregret._system.checks import integer
 from noregret.agent.minds.protocol import PlayedEpisode, Policy
+from noregret.agent.minds.soft_cells.aims import aim_of
 from noregret.agent.minds.soft_cells.budget import memory_bound
 from noregret.agent.minds.soft_cells.checks import GROUPS, checked, checked_plan
 from noregret.agent.minds.soft_cells.contest import PlanContest, count
 from noregret.agent.minds.soft_cells.counts import CountModel, Counts, table_of
 from noregret.agent.minds.soft_cells.doubts import Doubts
-from noregret.agent.minds.soft_cells.dual import PASSES, Aim, PriceSearch
+from noregret.agent.minds.soft_cells.dual import PASSES, PriceSearch
 from noregret.agent.minds.soft_cells.forests import ForestModel
 from noregret.agent.minds.soft_cells.growth import grown
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record, Units
@@ -45,10 +46,8 @@ _STATES = 20_000
 #: for vectors, then for numbers.
 _GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
 #: While no episode has met a limit, counts are planned with anew after each episode, or after more where that is so much work.
-#: So are tables of vectors after an episode that tried something new; their prices are searched in at most so many passes.
-_WORK, _PASSES = 20_000_000, 20
-#: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
-_LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
+#: So are tables of vectors after an episode that tried something new.
+_WORK = 20_000_000
 
 
 @dataclass
@@ -136,7 +135,7 @@ class SoftCells:
             if fresh or (self.network is not None and self.network.playing and self.episodes > self.settled):
                 self._practise(planner)
             return
-        aim = self._aim(planner)
+        aim = aim_of(self.record, planner)
         often = 1 if aim.passes > PASSES else max(1, self.episodes // 20)
         if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
             return
@@ -226,12 +225,12 @@ class SoftCells:
             if self.network is not None and self.network.playing:
                 self.network.observe(totals[1:], contest.aim, self.costs.margin)
             self._compare(contest, young)
-        if not young and not (kind == NETWORK and contest.nearly(self.tally)):
-            plans = [*self.kinds.totals, *([] if self.champion is None else [self.champion.tally])]
+        if not young:
+            plans = [*self.kinds.judged(contest, self.trials.eased), *([] if self.champion is None else [self.champion.tally])]
             self.trials.judge(contest, plans, self.doubts.off(self.record.apart))
 
     def _contest(self, planner: Planner) -> PlanContest:
-        return PlanContest(self.record.apart, self._aim(planner))
+        return PlanContest(self.record.apart, aim_of(self.record, planner))
 
     def _compare(self, contest: PlanContest, young: bool) -> None:
         """Compare the plan in use with the champion: keep it, crown it, or give it up, unless it is a young network's."""
@@ -253,10 +252,8 @@ class SoftCells:
     def _resume(self, planner: Planner) -> None:
         """Let the network play as it is now and go on learning: what a copy of it brought was mostly brought by others."""
         assert self.network is not None
-        self._play(
-            Planner(self.network.model(planner.model.units), planner.outlook, self.spec.horizon, planner.wish),
-            self.kinds.totals[NETWORK],
-        )
+        model = self.network.model(planner.model.units)
+        self._play(Planner(model, planner.outlook, self.spec.horizon, planner.wish), self.kinds.totals[NETWORK])
         self.network.playing = True
 
     def _play(self, planner: Planner, tally: Array) -> None:
@@ -300,17 +297,6 @@ class SoftCells:
         sides = last.model.sides if last is not None and isinstance(last.model, VectorModel) else None
         score = seen.scores(units, np.append(1.0, self.costs.Y / outlook.zoom), self.spec.horizon)
         return VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
-
-    def _aim(self, planner: Planner) -> Aim:
-        """What prices are searched for. At the largest price a fifth of a bound's scale outweighs the spread of returns."""
-        units, outlook = planner.model.units, planner.outlook
-        scale, worth = self.record.scale(units), outlook.spread * outlook.zoom
-        least = np.minimum(_LEAST_WORTH * worth / self.record.slack(units), 0.5)
-        most = np.maximum(5.0 * worth * units.width[1:] / scale, _LEAST_MOST)
-        passes = PASSES
-        if isinstance(planner.model, CountModel) and planner.model.keyed:
-            passes = int(np.clip(_WORK // planner.model.work(self.spec.horizon), PASSES, _PASSES))
-        return Aim(self.record.bounds, scale, least, most, self.spec.horizon * (units.low + units.width)[1:], passes)
 
     # -- telling
 
