@@ -58,6 +58,7 @@ def play(world: EnvWorld, mind: Mind, draws: Sequence[tuple[int, Array]], determ
     """
     H = world.objectives.horizon
     ready(mind)
+    policy = mind.steady()
     flights = [Flight(i) for i in range(len(draws))]
     seen = world.start_all([seed for seed, _ in draws])
     for h in range(H):
@@ -67,7 +68,7 @@ def play(world: EnvWorld, mind: Mind, draws: Sequence[tuple[int, Array]], determ
         actions: list[int | None] = [None] * len(flights)
         for flight in going:
             (observation, mask), uniforms = seen[flight.number], draws[flight.number][1]
-            action = draw(mind.chances(h, observation, mask), float(uniforms[h]), deterministic)
+            action = draw(policy.chances(h, observation, mask), float(uniforms[h]), deterministic)
             actions[flight.number] = flight.decide(observation, mask, action).action
         outcomes = world.step_all(h, actions)
         for flight in going:

@@ -7,12 +7,16 @@ plan, the *champion*, is kept whole. A new plan that plays clearly worse loses, 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from noregret.agent.minds.soft_cells.dual import Aim
-from noregret.agent.minds.soft_cells.types import Array
+from noregret.agent.minds.soft_cells.types import Array, Arrays
+
+if TYPE_CHECKING:
+    from noregret.agent.minds.soft_cells.planner import Planner
 
 #: Episodes of a plan that are remembered, the fewest that speak against it, and the fewest that make it champion.
 KEPT, _FEWEST, _PROVEN = 40, 3, 8
@@ -22,6 +26,15 @@ _SHARE, _SHARE_OF_LIMIT, _ERRORS = 0.1, 0.25, 2.5
 TRIVIAL = 0.02
 #: How many ranges of returns it is worth to miss a bound by its whole scale.
 _PENALTY = 2.0
+
+
+@dataclass
+class Champion:
+    """The best plan so far, with its last totals and its prices."""
+
+    planner: Planner
+    tally: Array
+    prices: Arrays
 
 
 class PlanContest(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from noregret.agent.minds.protocol import PlayedEpisode, Policy
 from noregret.agent.minds.soft_cells.aims import aim_of
 from noregret.agent.minds.soft_cells.budget import memory_bound
 from noregret.agent.minds.soft_cells.checks import GROUPS, checked, checked_plan
-from noregret.agent.minds.soft_cells.contest import PlanContest, count
+from noregret.agent.minds.soft_cells.contest import Champion, PlanContest, count
 from noregret.agent.minds.soft_cells.counts import CountModel, Counts, table_of
 from noregret.agent.minds.soft_cells.doubts import Doubts
 from noregret.agent.minds.soft_cells.dual import PASSES, PriceSearch
@@ -48,15 +48,6 @@ _GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
 #: While no episode has met a limit, counts are planned with anew after each episode, or after more where that is so much work.
 #: So are tables of vectors after an episode that tried something new.
 _WORK = 20_000_000
-
-
-@dataclass
-class Champion:
-    """The best plan so far, with its last totals and its prices."""
-
-    planner: Planner
-    tally: Array
-    prices: Arrays
 
 
 class SoftCells:
@@ -164,6 +155,11 @@ class SoftCells:
         if self.planner is None:
             return np.asarray(could / could.sum(), dtype=np.float64)
         return self.planner.policy.chances(step, observation, could)
+
+    def steady(self) -> Policy:
+        """What plays where nothing is learned: the rule that leads, else the plan; no rule on trial, no partner."""
+        lead = self.trials.rules[self.trials.leader] if self.trials.leader >= 0 else None
+        return self if self.planner is None else self.planner.policy._replace(rule=lead)
 
     def table(self, most: int) -> None:
         """None: before anything was learned there is no table."""

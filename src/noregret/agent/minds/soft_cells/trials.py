@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,6 +51,13 @@ _DEAREST = 1.0
 
 #: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
 Search = Callable[[Sequence[SimpleRule], Sequence[SimpleRule], Callable[[Array], Array]], Found]
+
+
+class Trust(NamedTuple):
+    """How far a promise counts beside what a rule brought; each (J,)."""
+
+    deviation: Array  # of totals from episode to episode
+    worth: Array  # how many episodes a promise is worth
 
 
 class RuleTrials:
@@ -113,7 +121,7 @@ class RuleTrials:
         """Whether the partner's next episode leaves something of what was saved."""
         if self.leader < 0 or self.partner < 0:
             return False
-        left = self.saved + self._mean(self.partner, self._trust()[1])[1:] - contest.aim.bounds
+        left = self.saved + self._mean(self.partner, self._trust())[1:] - contest.aim.bounds
         return bool((left >= _MARGIN * contest.aim.scale).all())
 
     def relieve(self, contest: PlanContest, totals: Array) -> None:
@@ -130,13 +138,13 @@ class RuleTrials:
         """What a network's plans bring (n,J) together with the rule that pays for what they miss; the same where none does."""
         if not contest.nearly(totals) or (i := self._relief(contest, totals.mean(axis=0))) < 0:
             return totals
-        mean, lead = totals.mean(axis=0), self._mean(i, self._trust()[1])
+        mean, lead = totals.mean(axis=0), self._mean(i, self._trust())
         share = _pair(contest, lead, mean[None])[1][0]
         return np.asarray(totals + (1.0 - share) * (lead - mean), dtype=np.float64)
 
     def _relief(self, contest: PlanContest, mean: Array) -> int:
         """The rule that loses least reward for what it saves in place of a plan with such mean totals (J,); -1 for none."""
-        trust = self._trust()[1]
+        trust = self._trust()
         best, least = -1, np.inf
         for i, totals in enumerate(self.totals):
             if len(totals):
@@ -148,7 +156,7 @@ class RuleTrials:
 
     def _mixed(self, contest: PlanContest, means: Array) -> Array:
         """(R,) how good rules with such mean totals (R,J) are, alone or as a partner."""
-        trust = self._trust()[1]
+        trust = self._trust()
         tried = [self.leader] if self.leader >= 0 else [i for i, totals in enumerate(self.totals) if len(totals)]
         leads = np.array([self._mean(i, trust) for i in tried]).reshape(-1, self.J)
         if not len(leads):
@@ -203,16 +211,16 @@ class RuleTrials:
 
     def _scores(self, contest: PlanContest, errors: float) -> Array:
         """(R,) how good each rule is, or may be: so many standard errors better; -inf for one that was never tried."""
-        deviation, trust = self._trust()
+        trust = self._trust()
         out = np.full(len(self.rules), -np.inf)
         for i, totals in enumerate(self.totals):
             if len(totals):
-                better = errors * deviation / np.sqrt(len(totals) + trust)
+                better = errors * trust.deviation / np.sqrt(len(totals) + trust.worth)
                 out[i] = self._mixed(contest, (self._mean(i, trust) + better)[None])[0]
         return out
 
-    def _trust(self) -> tuple[Array, Array]:
-        """(J,) the deviation of totals from episode to episode, and how many episodes a rehearsal is worth.
+    def _trust(self) -> Trust:
+        """How far rehearsals count.
 
         Where what came differs from what was promised by no more than luck explains, a promise is worth the most.
         """
@@ -220,16 +228,21 @@ class RuleTrials:
         variance = np.median(known or [np.zeros(self.J)], axis=0)
         missed, times = self._missed()
         if len(missed) < _TRUSTED:
-            return np.sqrt(variance), np.zeros(self.J)
+            return Trust(np.sqrt(variance), np.zeros(self.J))
         wrong = np.maximum((missed**2 - variance / times[:, None]).mean(axis=0), 0.0)
-        return np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH)
+        return Trust(np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH))
 
-    def _mean(self, i: int, trust: Array) -> Array:
-        """(J,) the totals expected of a rule that was tried: what it brought, and what was promised, as far as that counts."""
+    def _mean(self, i: int, trust: Trust) -> Array:
+        """(J,) the totals expected of a rule that was tried: what it brought, and what was promised, as far as that counts.
+
+        A promise counts less where the rule itself broke it by more than luck explains.
+        """
         totals, promised = self.totals[i], self.promised[i]
         if not np.isfinite(promised).all():
             return np.asarray(totals.mean(axis=0), dtype=np.float64)
-        return np.asarray((totals.sum(axis=0) + trust * promised) / (len(totals) + trust), dtype=np.float64)
+        broken = np.maximum((totals.mean(axis=0) - promised) ** 2 - trust.deviation**2 / len(totals), 1e-12)
+        worth = np.minimum(trust.worth, trust.deviation**2 / broken)
+        return np.asarray((totals.sum(axis=0) + worth * promised) / (len(totals) + worth), dtype=np.float64)
 
     def _missed(self) -> tuple[Array, Array]:
         """(n,J) how much more rules with lines brought than was promised, and (n,) in how many episodes."""
@@ -286,7 +299,7 @@ class RuleTrials:
         known = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST]
         if contest.apart <= 0.0 or not known or len(self.lately) < _PLANS:
             return
-        trust, last = self._trust()[1], self.leader
+        trust, last = self._trust(), self.leader
         means = np.array([self._mean(i, trust) for i in known])
         pairs = [_pair(contest, lead, means) for lead in means]
         alone = contest.scores(means, _STRICT)
