@@ -21,8 +21,8 @@ import numpy as np
 
 from noregret.agent.minds.soft_cells.types import Array, Arrays
 
-#: Episodes over which the gap is averaged: as many as bring its standard error to the third, a share of the scale; from, to.
-_WINDOW, _ENOUGH = (20, 200), 0.2
+#: Episodes over which the gap is averaged.
+_WINDOW = 20
 #: The share of what an episode missed that is added to the debt.
 _INTEREST = 0.02
 #: An estimate is close to what is needed within this share of the scale, or this share of the band where that is more.
@@ -70,7 +70,7 @@ class PriceSearch:
         if np.isnan(self.estimate).any():
             return
         self.seen += 1
-        n = np.minimum(self.seen, self._window(aim))
+        n = min(self.seen, _WINDOW)
         off = totals - self.estimate - self.gap
         self.gap = self.gap + off / n
         self.variance = self.variance + (off * off - self.variance) / n
@@ -84,13 +84,9 @@ class PriceSearch:
         beyond = np.minimum(self.margin * aim.scale - self.gap, _REACH * aim.scale)
         return np.asarray(aim.bounds + beyond + self.debt, dtype=np.float64)
 
-    def _window(self, aim: Aim) -> Array:
-        """(m,) over how many episodes the gap is averaged: over more where luck is large beside the scale."""
-        return np.asarray(np.clip(self.variance / (_ENOUGH * aim.scale) ** 2, *_WINDOW), dtype=np.float64)
-
     def band(self, aim: Aim) -> Array:
         """(m,) how far an estimate may lie from what is needed without a new search."""
-        return np.asarray(np.maximum(_CLOSE * aim.scale, 0.5 * np.sqrt(self.variance / self._window(aim))), dtype=np.float64)
+        return np.asarray(np.maximum(_CLOSE * aim.scale, 0.5 * np.sqrt(self.variance / _WINDOW)), dtype=np.float64)
 
     def off(self, aim: Aim) -> bool:
         """Whether the plan in use misses what is now needed, or gives more than needed at a price that could be lower."""
