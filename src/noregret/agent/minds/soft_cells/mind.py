@@ -110,9 +110,10 @@ class SoftCells:
             self.chosen, contest = self.episodes, self._contest(self.planner)
             search = partial(searched, self.memory, self.record.units(), (self.seed, 0x5EA2, self.episodes))
             kind = kind_of(self.planner.model)
-            plays = self.kinds.totals[NETWORK] if self.kinds.young(kind) else None
-            self.trials.choose(self.episodes, contest, plays, self.memory.cheapest, search)
-            if kind == NETWORK and plays is None:
+            young = self.kinds.young(kind)
+            network = (self.kinds.judged(contest, self.trials.eased)[NETWORK], young) if kind == NETWORK else None
+            self.trials.choose(self.episodes, contest, network, self.memory.cheapest, search)
+            if kind == NETWORK and not young:
                 self.trials.relieve(contest, self.tally)
 
     def _settle(self) -> None:

@@ -88,19 +88,25 @@ class RuleTrials:
         return self.rules[self.playing] if self.playing >= 0 else None
 
     def choose(
-        self, episodes: int, contest: PlanContest, young: Array | None, cheapest: Callable[[], int], search: Search
+        self,
+        episodes: int,
+        contest: PlanContest,
+        network: tuple[Array, bool] | None,
+        cheapest: Callable[[], int],
+        search: Search,
     ) -> None:
         """Choose what plays the next episode.
 
         Args:
             episodes: all that were learned from.
             contest: what totals are compared by.
-            young: what a young network brought, which plays although a rule leads; None where another plan plays.
+            network: what a network's plans brought, and whether it is young and plays although a rule leads; None where another
+                plan plays.
             cheapest: tells the action whose steps cost least.
             search: finds new rules.
         """
         self.playing = self.partner if self._affords(contest) else self.leader
-        if young is not None or (self.leader >= 0 and episodes % self._pause(episodes, contest) == 0):
+        if (network is not None and network[1]) or (self.leader >= 0 and episodes % self._pause(episodes, contest) == 0):
             self.playing = -1
         if episodes < _EVERY or episodes % _EVERY != 1 or self.n_actions < 2:
             return
@@ -109,7 +115,7 @@ class RuleTrials:
             self.rules = [rule for rule in self.rules if rule.actions[0] != likely] + [constant(likely)]
             self.totals = [np.zeros((0, self.J)) for _ in self.rules]
             self.promised = np.full((len(self.rules), self.J), np.nan)
-        if (tried := self._next(episodes, contest, self.lately if young is None else young[-LATELY:], search)) >= 0:
+        if (tried := self._next(episodes, contest, self.lately if network is None else network[0][-LATELY:], search)) >= 0:
             self.playing = tried
 
     def _pause(self, episodes: int, contest: PlanContest) -> int:
