@@ -39,8 +39,8 @@ _TRUSTED, _SOME = 3, 8
 #: Episodes that a rehearsal is worth at most.
 _WORTH = 40.0
 #: What a leader and its partner together keep free, as a share of the scale; the least that a partner brings, in ranges of
-#: returns; and how much may be saved, in scales.
-_MARGIN, _GAIN, _SAVED = 0.02, 0.005, 1.2
+#: returns; and how much may be saved and owed, in scales.
+_MARGIN, _GAIN, _SAVED, _OWES = 0.02, 0.005, 1.2, 3.0
 #: A rule plays in place of a network's plan that owes so much, in scales; it saves so much at least. No more than the third is
 #: put aside for later.
 _OWED, _SAVES, _KEPT_FREE = 0.5, 0.2, 1.0
@@ -250,6 +250,13 @@ class RuleTrials:
         worth = np.minimum(trust.worth, trust.deviation**2 / broken)
         return np.asarray((totals.sum(axis=0) + worth * promised) / (len(totals) + worth), dtype=np.float64)
 
+    def _luck(self, i: int, trust: Trust) -> Array:
+        """(J,) a standard error of what a rule brings for its limits: it may have held them by luck."""
+        totals = self.totals[i]
+        error: Array = _ERRORS * totals.std(axis=0, ddof=1) / np.sqrt(len(totals) + trust.worth)
+        error[0] = 0.0
+        return error
+
     def _missed(self) -> tuple[Array, Array]:
         """(n,J) how much more rules with lines brought than was promised, and (n,) in how many episodes."""
         sure = [i for i, rule in enumerate(self.rules) if len(rule.where) and len(self.totals[i])]
@@ -288,7 +295,7 @@ class RuleTrials:
         """
         if self.leader >= 0 or network:
             most = (_SAVED if self.leader >= 0 else _KEPT_FREE) * contest.aim.scale
-            self.saved = np.clip(self.saved + totals[1:] - contest.aim.bounds, -most, most)
+            self.saved = np.clip(self.saved + totals[1:] - contest.aim.bounds, -_OWES * contest.aim.scale, most)
         if ruled:
             self.totals[self.playing] = count(self.totals[self.playing], totals)
         else:
@@ -306,7 +313,7 @@ class RuleTrials:
         if contest.apart <= 0.0 or not known or len(self.lately) < _PLANS:
             return
         trust, last = self._trust(), self.leader
-        means = np.array([self._mean(i, trust) for i in known])
+        means = np.array([self._mean(i, trust) - self._luck(i, trust) for i in known])
         pairs = [_pair(contest, lead, means) for lead in means]
         alone = contest.scores(means, _STRICT)
         values = [max(alone[i], values.max() - _GAIN) for i, (values, _) in enumerate(pairs)]
