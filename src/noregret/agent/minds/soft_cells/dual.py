@@ -81,7 +81,9 @@ class PriceSearch:
 
     def needed(self, aim: Aim) -> Array:
         """(m,) what the estimate is to reach."""
-        beyond = np.minimum(self.margin * aim.scale - self.gap, _REACH * aim.scale)
+        luck = np.sqrt(self.variance / _WINDOW)  # that the model asks for too much is believed beyond this only
+        gap = np.where(self.gap > 0.0, np.maximum(self.gap - luck, 0.0), self.gap)
+        beyond = np.minimum(self.margin * aim.scale - gap, _REACH * aim.scale)
         return np.asarray(aim.bounds + beyond + self.debt, dtype=np.float64)
 
     def band(self, aim: Aim) -> Array:

@@ -36,6 +36,8 @@ _FEWEST, _PLANS, _ERRORS = 4, 8, 1.0
 LATELY, PACE, PACE_OF_TABLES, _BEHIND = 16, 50, 1000, 0.1
 #: Rules that kept their promise, as is thought before any did. A rule that does not lead is tried so often at most.
 _TRUSTED, _SOME = 3, 8
+#: Episodes that the usual variance of rules is worth beside a rule's own.
+_USUAL = 8
 #: Episodes that a rehearsal is worth at most.
 _WORTH = 40.0
 #: What a leader and its partner together keep free, as a share of the scale; the least that a partner brings, in ranges of
@@ -252,8 +254,9 @@ class RuleTrials:
 
     def _luck(self, i: int, trust: Trust) -> Array:
         """(J,) a standard error of what a rule brings for its limits: it may have held them by luck."""
-        totals = self.totals[i]
-        error: Array = _ERRORS * totals.std(axis=0, ddof=1) / np.sqrt(len(totals) + trust.worth)
+        totals, n = self.totals[i], len(self.totals[i])
+        variance = (n * totals.var(axis=0) + _USUAL * trust.deviation**2) / (n + _USUAL)
+        error: Array = _ERRORS * np.sqrt(variance / (n + trust.worth))
         error[0] = 0.0
         return error
 
