@@ -267,14 +267,14 @@ def test_a_network_in_the_place_of_a_worse_plan_goes_on_learning(mind: SoftCells
     best = copy.champion
     assert copy.network is not None and copy.planner is not None and best is not None
     best.planner, best.tally, copy.record.returns = copy.planner, np.tile([9.0, 0.0], (12, 1)), np.array([-10.0, 10.0])
-    copy.network.adam.weights[:] += 0.01  # it learned since that copy of it was made
+    copy.network.calm[:] += 0.01  # it learned since that copy of it was made
     monkeypatch.setattr(copy.kinds, "turn", lambda contest, ease: CELLS)
     copy._build()
     assert not isinstance(copy.planner.model, NetworkModel) and not copy.network.playing
     copy.tally = np.tile([-9.0, -50.0], (12, 1))
     copy._compare(copy._contest(copy.planner), False)
     assert copy.alarms == mind.alarms + 1 and copy.network.playing and isinstance(copy.planner.model, NetworkModel)
-    np.testing.assert_array_equal(copy.planner.model.parts["weights"], copy.network.adam.weights)
+    np.testing.assert_array_equal(copy.planner.model.parts["weights"], copy.network.calm)
     steps, copy.next = copy.network.steps, copy.episodes + 9
     play(copy, Wide(5.0, ends=True), 3, seed=6)
     assert copy.network.steps > steps

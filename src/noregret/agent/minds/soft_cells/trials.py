@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noregret.agent.minds.soft_cells.contest import PlanContest, count
+from noregret.agent.minds.soft_cells.contest import MARGIN, STRICT, PlanContest, count, pair
 from noregret.agent.minds.soft_cells.rehearsal import PARENTS, Found
 from noregret.agent.minds.soft_cells.rules import SimpleRule, constant, packed, unpacked
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers
@@ -40,16 +40,11 @@ _TRUSTED, _SOME = 3, 8
 _USUAL = 8
 #: Episodes that a rehearsal is worth at most.
 _WORTH = 40.0
-#: What a leader and its partner together keep free, as a share of the scale; the least that a partner brings, in ranges of
-#: returns; and how much may be saved and owed, in scales.
-_MARGIN, _GAIN, _SAVED, _OWES = 0.02, 0.005, 1.2, 3.0
+#: The least that a partner brings, in ranges of returns; how much may be saved and owed, in scales.
+_GAIN, _SAVED, _OWES = 0.005, 1.2, 3.0
 #: A rule plays in place of a network's plan that owes so much, in scales; it saves so much at least. No more than the third is
 #: put aside for later.
 _OWED, _SAVES, _KEPT_FREE = 0.5, 0.2, 1.0
-#: How many ranges of returns it is worth that a rule misses a bound by its whole scale.
-_STRICT = 10.0
-#: By how many scales a partner may miss a bound.
-_DEAREST = 1.0
 
 #: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
 Search = Callable[[Sequence[SimpleRule], Sequence[SimpleRule], Callable[[Array], Array]], Found]
@@ -107,6 +102,7 @@ class RuleTrials:
             cheapest: tells the action whose steps cost least.
             search: finds new rules.
         """
+        contest = self._wide(contest)
         self.playing = self.partner if self._affords(contest) else self.leader
         if (network is not None and network[1]) or (self.leader >= 0 and episodes % self._pause(episodes, contest) == 0):
             self.playing = -1
@@ -120,9 +116,21 @@ class RuleTrials:
         if (tried := self._next(episodes, contest, self.lately if network is None else network[0][-LATELY:], search)) >= 0:
             self.playing = tried
 
+    def _wide(self, contest: PlanContest) -> PlanContest:
+        """The contest with a range of returns that is no less than what a broken limit may earn.
+
+        Where nearly all episodes are alike, returns lie close together, and a miss would cost next to nothing.
+        """
+        known = np.array([t.mean(axis=0) for t in self.totals if len(t) >= _FEWEST]).reshape(-1, self.J)
+        met = (known[:, 1:] >= contest.aim.bounds).all(axis=1)
+        if contest.apart <= 0.0 or not met.any():
+            return contest
+        return contest._replace(apart=max(contest.apart, float(known[:, 0].max() - known[met, 0].max())))
+
     def _pause(self, episodes: int, contest: PlanContest) -> int:
         """Every so many episodes a plan plays although a rule leads: more seldom later, and where plans were much worse."""
-        behind = contest.score(self.totals[self.leader]) - contest.score(self.lately)
+        both = [self.leader] if self.partner < 0 else [self.leader, self.partner]
+        behind = float(self._scores(contest, 0.0)[both].max()) - contest.score(self.lately)
         return max(int(episodes / self.pace * (1.0 + max(behind, 0.0) / _BEHIND)), 2)
 
     def _affords(self, contest: PlanContest) -> bool:
@@ -130,7 +138,7 @@ class RuleTrials:
         if self.leader < 0 or self.partner < 0:
             return False
         left = self.saved + self._mean(self.partner, self._trust())[1:] - contest.aim.bounds
-        return bool((left >= _MARGIN * contest.aim.scale).all())
+        return bool((left >= MARGIN * contest.aim.scale).all())
 
     def relieve(self, contest: PlanContest, totals: Array) -> None:
         """Let a cheap rule play the next episode where a network's plans cost more than they may, all in all.
@@ -147,7 +155,7 @@ class RuleTrials:
         if not contest.nearly(totals) or (i := self._relief(contest, totals.mean(axis=0))) < 0:
             return totals
         mean, lead = totals.mean(axis=0), self._mean(i, self._trust())
-        share = _pair(contest, lead, mean[None])[1][0]
+        share = pair(contest, lead, mean[None])[1][0]
         return np.asarray(totals + (1.0 - share) * (lead - mean), dtype=np.float64)
 
     def _relief(self, contest: PlanContest, mean: Array) -> int:
@@ -168,8 +176,8 @@ class RuleTrials:
         tried = [self.leader] if self.leader >= 0 else [i for i, totals in enumerate(self.totals) if len(totals)]
         leads = np.array([self._mean(i, trust) for i in tried]).reshape(-1, self.J)
         if not len(leads):
-            return contest.scores(means, _STRICT)
-        return _pair(contest, leads[int(np.argmax(contest.scores(leads, _STRICT)))], means)[0]
+            return contest.scores(means, STRICT)
+        return pair(contest, leads[int(np.argmax(contest.scores(leads, STRICT)))], means)[0]
 
     def _next(self, episodes: int, contest: PlanContest, plans: Array, search: Search) -> int:
         """The rule to be tried; -1 for none."""
@@ -208,7 +216,7 @@ class RuleTrials:
     def _open(self, contest: PlanContest, i: int) -> bool:
         """Whether a rule may be tried again; one that breaks a limit less often, unless a leader saves for it."""
         n = len(self.totals[i])
-        breaks = self.leader < 0 and n > 0 and bool((contest.missed(self.totals[i]) > _MARGIN).any())
+        breaks = self.leader < 0 and n > 0 and bool((contest.missed(self.totals[i]) > MARGIN).any())
         return i not in (self.leader, self.partner) and 0 < n < (_FEWEST if breaks else _SOME)
 
     def _poor(self) -> bool:
@@ -312,13 +320,13 @@ class RuleTrials:
             plans: totals of the best plan so far, and of the last plans of each kind.
             doubted: whether plans bring less than the model says: then a rule leads that is better at all.
         """
-        known = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST]
+        known, contest = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST], self._wide(contest)
         if contest.apart <= 0.0 or not known or len(self.lately) < _PLANS:
             return
         trust, last = self._trust(), self.leader
         means = np.array([self._mean(i, trust) - self._luck(i, trust) for i in known])
-        pairs = [_pair(contest, lead, means) for lead in means]
-        alone = contest.scores(means, _STRICT)
+        pairs = [pair(contest, lead, means) for lead in means]
+        alone = contest.scores(means, STRICT)
         values = [max(alone[i], values.max() - _GAIN) for i, (values, _) in enumerate(pairs)]
         best = int(np.argmax(values))
         other = int(np.argmax(pairs[best][0]))
@@ -376,20 +384,3 @@ class RuleTrials:
         self.promised, self.lately = arrays["promised"].copy(), arrays["lately"].copy()
         playing, leader, partner, self.made = arrays["now"].tolist()
         self.playing, self.leader, self.partner, self.saved = playing - 1, leader - 1, partner - 1, arrays["saved"].copy()
-
-
-def _pair(contest: PlanContest, lead: Array, means: Array) -> tuple[Array, Array]:
-    """How good rules are as partners of a leader, and in which share of the episodes it can afford them; alone where better.
-
-    Args:
-        contest: what totals are compared by.
-        lead: (J,) mean totals of the leader.
-        means: (R,J) of the partners.
-    """
-    alone, aim = contest.scores(means, _STRICT), contest.aim
-    room, dearer = lead[1:] - aim.bounds - _MARGIN * aim.scale, lead[1:] - means[:, 1:]
-    share = np.where(dearer > room, np.maximum(room, 0.0) / np.maximum(dearer, 1e-12), 1.0).min(axis=1, initial=1.0)
-    gain = share * (means[:, 0] - lead[0]) / max(contest.apart, 1e-12)
-    near = (aim.bounds - means[:, 1:] <= _DEAREST * aim.scale).all(axis=1)
-    value = np.where((gain > 0.0) & near & (room >= 0.0).all(), contest.scores(lead[None], _STRICT)[0] + gain, alone)
-    return np.maximum(alone, value), share
