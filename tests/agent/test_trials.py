@@ -218,6 +218,18 @@ def test_a_promise_that_a_rule_broke_itself_counts_less() -> None:
     assert trials._mean(6, trust)[0] < -2.0, "broken by four standard errors and more"
 
 
+def test_a_narrow_range_of_returns_makes_no_broken_limit_cheap() -> None:
+    """Where nearly all episodes of late brought 9, their range is small; a rule that costs 1.1 of 1 must not lead for that."""
+    trials = RuleTrials(2, 2)
+    trials.totals = [np.tile([0.0, 0.0], (9, 1)), np.tile([9.0, -1.1], (9, 1))]
+    trials.lately = np.tile([0.0, 0.0], (16, 1))
+    trials.judge(CONTEST._replace(apart=0.5), [np.tile([-1.0, 0.0], (16, 1))], False)
+    assert (trials.leader, trials.partner) in ((-1, -1), (0, 1))
+    trials.lately[:, 0] = -1.0
+    trials.judge(CONTEST._replace(apart=0.5), [np.tile([-1.0, 0.0], (16, 1))], False)
+    assert (trials.leader, trials.partner) == (0, 1)
+
+
 def test_trials_are_few() -> None:
     trials, random = RuleTrials(5, 2), np.random.default_rng(0)
 

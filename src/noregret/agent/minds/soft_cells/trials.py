@@ -263,7 +263,8 @@ class RuleTrials:
     def _luck(self, i: int, trust: Trust) -> Array:
         """(J,) a standard error of what a rule brings for its limits: it may have held them by luck."""
         totals, n = self.totals[i], len(self.totals[i])
-        variance = (n * totals.var(axis=0) + _USUAL * trust.deviation**2) / (n + _USUAL)
+        usual = np.median([other.var(axis=0, ddof=1) for other in self.totals if len(other) > 1], axis=0)
+        variance = (n * totals.var(axis=0) + _USUAL * usual) / (n + _USUAL)
         error: Array = _ERRORS * np.sqrt(variance / (n + trust.worth))
         error[0] = 0.0
         return error
