@@ -36,6 +36,9 @@ class FakeMind:
         weight = weight if mask is None else np.where(mask, weight, 0.0)
         return weight / weight.sum()
 
+    def steady(self) -> FakeMind:
+        return self
+
     def learn(self, played: PlayedEpisode, counts: bool = True) -> None:
         worth = played.rewards - played.values @ self.dual
         np.add.at(self.sums, played.actions, worth)

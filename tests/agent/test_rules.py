@@ -115,6 +115,19 @@ def test_the_best_rules_found_are_good_in_the_world() -> None:
     assert all(same(a, b) for a, b in zip(found.rules, first.rules, strict=True))
 
 
+def test_rehearsals_in_a_table_are_exact() -> None:
+    """A corridor in which all but the last steps were seen often: leaves of several transitions would mix what they bring."""
+    parts: list[Any] = []
+    lengths = [4] * 20 + [10]  # one episode alone went to the end, which pays 9
+    for length in lengths:
+        parts += [((float(x), 0.0), 1, (9.0 * (x == 9), -1.0), (x + 1.0, 0.0), x == 9) for x in range(length)]
+    before, actions, signals, after, ended = (np.array(part) for part in zip(*parts, strict=True))
+    first, n = np.append(0, np.cumsum(lengths)[:-1]), len(actions)
+    seen = Transitions(before, actions, signals, after, ended, np.ones((n, 2), dtype=np.bool_), first, np.array(lengths))
+    rehearsal = Rehearsal(seen, Units(np.array([0.0, -1.0]), np.array([9.0, 1.0])), 12, np.random.default_rng(0))
+    np.testing.assert_allclose(rehearsal.totals([constant(1)], 20), [[9.0, -10.0]])
+
+
 def test_numbers_without_an_order_have_no_rules() -> None:
     spec = WorldSpec(5, 2, 7, 0, np.array([1.0]), True, ("cost",))
     found = searched(Counts(spec, 7), UNITS, (0, 1), [constant(0)], [], lambda means: means[:, 0])

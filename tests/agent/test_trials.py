@@ -44,7 +44,7 @@ def run(trials: RuleTrials, episodes: range, search: Any, brings: Any, plan: tup
     """Play episodes; what a rule brings is told by its actions. Returns episodes with a rule's actions, or None for a plan."""
     played = []
     for episode in episodes:
-        trials.choose(episode, CONTEST, False, lambda: 1, search)
+        trials.choose(episode, CONTEST, None, lambda: 1, search)
         rule = trials.rule
         totals = np.array(plan if rule is None else brings(tuple(rule.actions.tolist())))
         trials.add(totals, CONTEST, rule is not None)
@@ -188,6 +188,48 @@ def test_a_dearer_rule_plays_as_often_as_the_leader_saves_for_it() -> None:
     assert any("a dearer one plays" in line for line in trials.describe())
 
 
+def test_a_cheap_rule_pays_for_what_a_network_misses() -> None:
+    """A network that costs 1.2 of 1 and earns 9 plays on, and every fifth or sixth episode does nothing for 3."""
+    trials, network, played = RuleTrials(2, 2), np.array([9.0, -1.2]), []
+    brought = {(0,): (3.0, 0.0), (1,): (-9.0, 0.0)}
+    for episode in range(200):
+        trials.choose(episode, CONTEST, None, lambda: 1, nothing)
+        trials.relieve(CONTEST, np.tile(network, (8, 1)))
+        rule = trials.rule
+        totals = network if rule is None else np.array(brought[tuple(rule.actions.tolist())])
+        trials.add(totals, CONTEST, rule is not None, network=True)
+        played.append(totals)
+    reward, cost = np.mean(played[50:], axis=0) * (1.0, -1.0)
+    assert cost < 1.02 and reward > 7.5, "never by always 1, which saves as much and earns less"
+    together = trials.eased(CONTEST, np.tile(network, (8, 1))).mean(axis=0)
+    np.testing.assert_allclose(together, [7.9, -0.98], atol=0.01)
+    alone = np.tile([9.0, -2.0], (8, 1))
+    np.testing.assert_array_equal(trials.eased(CONTEST, alone), alone)  # nobody pays for twice the limit
+
+
+def test_a_promise_that_a_rule_broke_itself_counts_less() -> None:
+    trials, random = RuleTrials(2, 2), np.random.default_rng(0)
+    lines = [SimpleRule.of([(0, 0, 1.0, 0.0, cut)], [0, 1]) for cut in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    for rule in lines:
+        i = trials._add(rule, np.array([5.0, 0.0]))
+        trials.totals[i] = random.normal(5.0 if rule is not lines[-1] else -3.0, 1.0, (4, 1)) * [1.0, 0.0]
+    trust = trials._trust()
+    assert abs(trials._mean(2, trust)[0] - 5.0) < 0.5, "kept"
+    assert trials._mean(6, trust)[0] < -2.0, "broken by four standard errors and more"
+
+
+def test_a_narrow_range_of_returns_makes_no_broken_limit_cheap() -> None:
+    """Where nearly all episodes of late brought 9, their range is small; a rule that costs 1.1 of 1 must not lead for that."""
+    trials = RuleTrials(2, 2)
+    trials.totals = [np.tile([0.0, 0.0], (9, 1)), np.tile([9.0, -1.1], (9, 1))]
+    trials.lately = np.tile([0.0, 0.0], (16, 1))
+    trials.judge(CONTEST._replace(apart=0.5), [np.tile([-1.0, 0.0], (16, 1))], False)
+    assert (trials.leader, trials.partner) in ((-1, -1), (0, 1))
+    trials.lately[:, 0] = -1.0
+    trials.judge(CONTEST._replace(apart=0.5), [np.tile([-1.0, 0.0], (16, 1))], False)
+    assert (trials.leader, trials.partner) == (0, 1)
+
+
 def test_trials_are_few() -> None:
     trials, random = RuleTrials(5, 2), np.random.default_rng(0)
 
@@ -217,6 +259,18 @@ def test_what_is_remembered_survives() -> None:
     assert run(copy, range(150, 200), nothing, lambda a: (7.0, -0.5)) == run(
         trials, range(150, 200), nothing, lambda a: (7.0, -0.5)
     )
+
+
+def test_an_evaluation_plays_what_leads_and_nothing_on_trial() -> None:
+    agent = nr.Agent(Steady(), cost="cost", limit=2.0, horizon=8, seed=0).learn(90, progress_bar=False)
+    mind: Any = agent.learner
+    leader = mind.trials.leader
+    assert mind.trials.rules[leader].actions.tolist() == [2]
+    agent.evaluate(1)  # what plays next is chosen before
+    mind.trials.playing = 3
+    assert agent.evaluate(5).rewards.min() > 0.5
+    assert agent.probabilities(np.zeros(2, dtype=np.float32), 0)[2] == 1.0
+    assert mind.chances(0, np.zeros(2))[3] == 1.0, "in learning the trial plays"
 
 
 @pytest.fixture(scope="module")

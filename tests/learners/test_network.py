@@ -15,7 +15,7 @@ from noregret.agent.minds.soft_cells.dual import Aim
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record
 from noregret.agent.minds.soft_cells.kernels import network as fast
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
-from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, NETWORK, ModelKinds
+from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, NETWORK, ModelKinds, alone
 from noregret.agent.minds.soft_cells.networks import NetworkModel, QNetwork, takes_part
 from noregret.errors import InputError
 from noregret.problems.worlds import WorldSpec
@@ -221,6 +221,17 @@ def test_a_young_network_has_all_turns_and_then_what_it_earns() -> None:
     assert alone.turn(contest_of()) == CELLS and NETWORK not in {alone.turn(contest_of()) for _ in range(30)}
 
 
+def test_a_network_that_misses_a_little_is_judged_with_the_rule_that_pays_for_it() -> None:
+    turns = []
+    for ease in (alone, lambda contest, totals: totals - [0.5, -0.3]):
+        kinds = ModelKinds(2, True)
+        for kind, totals in ((CELLS, (7.0, 0.0)), (FOREST, (1.0, 0.0)), (NETWORK, (9.0, -1.3))):
+            for _ in range(120):
+                kinds.add(kind, np.array(totals))
+        turns.append(kinds.turn(contest_of(), ease))
+    assert turns == [CELLS, NETWORK]
+
+
 @pytest.fixture(scope="module")
 def mind() -> SoftCells:
     """A mind whose network plays."""
@@ -248,6 +259,25 @@ def test_a_restored_network_goes_on_bit_for_bit(mind: SoftCells) -> None:
     text = "\n".join(mind.describe())
     assert "network: two layers" in text and "moved by what a network's episodes brought" in text
     assert np.isnan(mind.estimate).all() and (mind.dual > 0.0).all()
+
+
+def test_a_network_in_the_place_of_a_worse_plan_goes_on_learning(mind: SoftCells, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = SoftCells(mind.spec, 3)
+    copy.restore({name: value.copy() for name, value in mind.arrays().items()})
+    best = copy.champion
+    assert copy.network is not None and copy.planner is not None and best is not None
+    best.planner, best.tally, copy.record.returns = copy.planner, np.tile([9.0, 0.0], (12, 1)), np.array([-10.0, 10.0])
+    copy.network.calm[:] += 0.01  # it learned since that copy of it was made
+    monkeypatch.setattr(copy.kinds, "turn", lambda contest, ease: CELLS)
+    copy._build()
+    assert not isinstance(copy.planner.model, NetworkModel) and not copy.network.playing
+    copy.tally = np.tile([-9.0, -50.0], (12, 1))
+    copy._compare(copy._contest(copy.planner), False)
+    assert copy.alarms == mind.alarms + 1 and copy.network.playing and isinstance(copy.planner.model, NetworkModel)
+    np.testing.assert_array_equal(copy.planner.model.parts["weights"], copy.network.calm)
+    steps, copy.next = copy.network.steps, copy.episodes + 9
+    play(copy, Wide(5.0, ends=True), 3, seed=6)
+    assert copy.network.steps > steps
 
 
 def test_a_plan_of_a_network_is_a_policy_elsewhere(mind: SoftCells) -> None:

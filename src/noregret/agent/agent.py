@@ -202,7 +202,7 @@ class Agent(Player):
         first = self.flights.next
         draws = [seeds(self.setup.seed, 0, first + i, self.objectives.horizon) for i in range(n)]
         records = []
-        for i, played in enumerate(play(world, self.learner, draws)):
+        for i, played in enumerate(play(world, self.learner, draws, learning=True)):
             with held():
                 records.append(self._take(played))
                 self.flights.next = max(self.flights.next, first + i + 1)

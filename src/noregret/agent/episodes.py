@@ -41,7 +41,9 @@ def totals(played: PlayedEpisode) -> tuple[float, Array]:
     return reward, values
 
 
-def play(world: EnvWorld, mind: Mind, draws: Sequence[tuple[int, Array]], deterministic: bool = False) -> list[PlayedEpisode]:
+def play(
+    world: EnvWorld, mind: Mind, draws: Sequence[tuple[int, Array]], deterministic: bool = False, learning: bool = False
+) -> list[PlayedEpisode]:
     """Play episodes side by side with a mind's plan, and learn nothing.
 
     Args:
@@ -49,6 +51,7 @@ def play(world: EnvWorld, mind: Mind, draws: Sequence[tuple[int, Array]], determ
         mind: whose plan is played.
         draws: for each episode the seed of the environment and (H,) random numbers in [0,1) that draw the actions.
         deterministic: take the likeliest actions instead.
+        learning: whether a mind may try what it does not keep to.
 
     Returns:
         What happened in each.
@@ -58,6 +61,7 @@ def play(world: EnvWorld, mind: Mind, draws: Sequence[tuple[int, Array]], determ
     """
     H = world.objectives.horizon
     ready(mind)
+    chances = mind.chances if learning else mind.steady().chances
     flights = [Flight(i) for i in range(len(draws))]
     seen = world.start_all([seed for seed, _ in draws])
     for h in range(H):
@@ -67,7 +71,7 @@ def play(world: EnvWorld, mind: Mind, draws: Sequence[tuple[int, Array]], determ
         actions: list[int | None] = [None] * len(flights)
         for flight in going:
             (observation, mask), uniforms = seen[flight.number], draws[flight.number][1]
-            action = draw(mind.chances(h, observation, mask), float(uniforms[h]), deterministic)
+            action = draw(chances(h, observation, mask), float(uniforms[h]), deterministic)
             actions[flight.number] = flight.decide(observation, mask, action).action
         outcomes = world.step_all(h, actions)
         for flight in going:

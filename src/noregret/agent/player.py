@@ -146,6 +146,8 @@ class Player:
     def probabilities(self, observation: object, step: int, mask: ArrayLike | None = None) -> Array:
         """Compute the probabilities (A,) of all actions at an observation, in the order of the environment's actions.
 
+        While no episode is in flight they are those of what was learned, without anything that is only tried.
+
         Args:
             observation: as the environment shows it.
             step: h, from 0.
@@ -156,7 +158,7 @@ class Player:
         check_mask(read, step)
         if not self.flights:  # else the plan that they began with stands
             ready(self.learner)
-        return self.learner.chances(step, seen, read)
+        return self.learner.chances(step, seen, read) if self.flights else self.learner.steady().chances(step, seen, read)
 
     def evaluate(self, episodes: int = 100, deterministic: bool = False) -> Evaluation:
         """Play fresh episodes with the current policy and learn nothing; ``deterministic`` takes the likeliest actions."""

@@ -120,10 +120,11 @@ class Film:
         o, (seed, uniforms) = world.objectives, draws
         total, values = 0.0, np.zeros(len(o.limits))
         ready(mind)
+        policy = mind.steady()
         observation, mask = world.start(seed)
         pictures = [_picture(world.env, self.width, _words(o, 0, total, values))]
         for h in range(o.horizon):
-            chances = mind.chances(h, observation, mask)
+            chances = policy.chances(h, observation, mask)
             outcome = world.step(h, draw(chances, float(uniforms[h]), self.deterministic))
             total, values = total + outcome.reward, values + outcome.values
             pictures.append(_picture(world.env, self.width, _words(o, h + 1, total, values)))

@@ -85,6 +85,9 @@ class Mind(Protocol):
     def limit(self, limits: Array, forget: bool) -> None:
         """Hold totals to other limits (m,) from now on; ``forget`` what earlier episodes cost too much."""
 
+    def steady(self) -> Policy:
+        """What plays where nothing is learned: the plan in use, without anything that is only tried."""
+
     def plan(self) -> dict[str, Numbers]:
         """The plan in use, as plain arrays by name: what :meth:`policy` needs, and nothing that is learned from."""
 

@@ -84,6 +84,13 @@ class RegressionMind:
         """
         return _masked(np.asarray(self.algorithm.current().chances(step, self._encoded(step, observation)[None])[0]), mask)
 
+    def steady(self) -> Policy:
+        """What plays where nothing is learned: the plan in use."""
+        return self
+
+    def table(self, most: int) -> None:
+        """None: observations are vectors."""
+
     def plan(self) -> dict[str, Numbers]:
         """The plan in use, as plain arrays."""
         made = self.algorithm.current()

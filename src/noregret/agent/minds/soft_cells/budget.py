@@ -31,5 +31,5 @@ def memory_bound(spec: WorldSpec, states: int, transitions: int) -> int:
     trees = USED * TREES * (A * (8 + 4 + 4) + 60) + USED * A * 8 * (J + 4) + USED * 8 * (4 * spec.dimension + J + PARENTS)
     more = 2 * 4 * (H + 1) * J * max(USED + STARTS + 1 - N, 0)
     if takes_part(spec):  # a network, as it learns and in three plans; what it learns from, in its own units
-        more += 32 * length_of(sizes_of(spec)) + n * (16 * spec.dimension + 36 * J + 16 + 3 * A)
+        more += 36 * length_of(sizes_of(spec)) + n * (16 * spec.dimension + 36 * J + 16 + 3 * A)
     return kept + working + 3 * (model + trees) + 2 * values + more + 100 * 3000 * P

@@ -152,7 +152,7 @@ def _network(c: Checked, out: Arrays, spec: WorldSpec) -> None:
     """The network that learns."""
     group = _Group(c, out, "network/")
     P = length_of(sizes_of(spec))
-    for name in ("weights", "slow"):
+    for name in ("weights", "slow", "calm"):
         group.take(name, f"{P}", "single", -WEIGHT, WEIGHT)
     square = group.take("square", f"{P}", "single", 0.0, 1e30)
     mean = group.take("mean", f"{P}", "single", -1e15, 1e15)

@@ -7,12 +7,16 @@ plan, the *champion*, is kept whole. A new plan that plays clearly worse loses, 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from noregret.agent.minds.soft_cells.dual import Aim
-from noregret.agent.minds.soft_cells.types import Array
+from noregret.agent.minds.soft_cells.types import Array, Arrays
+
+if TYPE_CHECKING:
+    from noregret.agent.minds.soft_cells.planner import Planner
 
 #: Episodes of a plan that are remembered, the fewest that speak against it, and the fewest that make it champion.
 KEPT, _FEWEST, _PROVEN = 40, 3, 8
@@ -22,6 +26,18 @@ _SHARE, _SHARE_OF_LIMIT, _ERRORS = 0.1, 0.25, 2.5
 TRIVIAL = 0.02
 #: How many ranges of returns it is worth to miss a bound by its whole scale.
 _PENALTY = 2.0
+#: The same for rules, which must not break limits; what a leader and its partner together keep free, as a share of the scale;
+#: and by how many scales a partner may miss a bound.
+STRICT, MARGIN, _DEAREST = 10.0, 0.02, 1.0
+
+
+@dataclass
+class Champion:
+    """The best plan so far, with its last totals and its prices."""
+
+    planner: Planner
+    tally: Array
+    prices: Arrays
 
 
 class PlanContest(NamedTuple):
@@ -79,3 +95,20 @@ class PlanContest(NamedTuple):
 def count(tally: Array, totals: Array) -> Array:
     """The tally with one more episode."""
     return np.concatenate([tally, totals[None]])[-KEPT:]
+
+
+def pair(contest: PlanContest, lead: Array, means: Array) -> tuple[Array, Array]:
+    """How good rules are as partners of a leader, and in which share of the episodes it can afford them; alone where better.
+
+    Args:
+        contest: what totals are compared by.
+        lead: (J,) mean totals of the leader.
+        means: (R,J) of the partners.
+    """
+    alone, aim = contest.scores(means, STRICT), contest.aim
+    room, dearer = lead[1:] - aim.bounds - MARGIN * aim.scale, lead[1:] - means[:, 1:]
+    share = np.where(dearer > room, np.maximum(room, 0.0) / np.maximum(dearer, 1e-12), 1.0).min(axis=1, initial=1.0)
+    gain = share * (means[:, 0] - lead[0]) / max(contest.apart, 1e-12)
+    near = (aim.bounds - means[:, 1:] <= _DEAREST * aim.scale).all(axis=1)
+    value = np.where((gain > 0.0) & near & (room >= 0.0).all(), contest.scores(lead[None], STRICT)[0] + gain, alone)
+    return np.maximum(alone, value), share

@@ -27,6 +27,9 @@ _WINDOW = 20
 _INTEREST = 0.02
 #: An estimate is close to what is needed within this share of the scale, or this share of the band where that is more.
 _CLOSE, _CLOSE_IN_BAND = 0.01, 0.3
+#: Where a standard error of the gap is more than this share of the scale, that what comes is better than the estimate is
+#: believed only beyond the rest of that error.
+_LUCKY = 0.1
 #: The gap alone asks for at most this share of the scale beyond the bound.
 _REACH = 0.7
 #: Once the estimate meets the bound, a doubling of the price that wins less than this share of the scale is not worth it. A
@@ -81,7 +84,9 @@ class PriceSearch:
 
     def needed(self, aim: Aim) -> Array:
         """(m,) what the estimate is to reach."""
-        beyond = np.minimum(self.margin * aim.scale - self.gap, _REACH * aim.scale)
+        luck = np.maximum(np.sqrt(self.variance / _WINDOW) - _LUCKY * aim.scale, 0.0)
+        gap = np.where(self.gap > 0.0, np.maximum(self.gap - luck, 0.0), self.gap)
+        beyond = np.minimum(self.margin * aim.scale - gap, _REACH * aim.scale)
         return np.asarray(aim.bounds + beyond + self.debt, dtype=np.float64)
 
     def band(self, aim: Aim) -> Array:

@@ -165,19 +165,20 @@ class Grown:
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in _TABLES}
         self._parts["first"].append(np.zeros(1, dtype=np.int64))
 
-    def add(self, mine: Integers, random: np.random.Generator) -> None:
+    def add(self, mine: Integers, random: np.random.Generator, least: int = _LEAST) -> None:
         """Grow the trees of one action.
 
         Args:
             mine: numbers of its transitions.
             random: draws the splits.
+            least: transitions of a leaf.
         """
         X, Y = np.ascontiguousarray(self.X[np.ix_(mine, self.active)]), np.ascontiguousarray(self.Y[mine])
-        most, splits = 2 * (len(mine) // _LEAST) + 3, min(max(X.shape[1], _SPLITS[0]), _SPLITS[1])
+        most, splits = 2 * (len(mine) // least) + 3, min(max(X.shape[1], _SPLITS[0]), _SPLITS[1])
         for _ in range(TREES):
             empty = np.zeros(most, dtype=np.int64)
             tree, order = Trees(empty[:1], empty.copy(), np.zeros(most), empty.copy()), np.arange(len(mine))
-            size = grow(X, Y, order, random.random((most, splits, 2)), _LEAST, tree)
+            size = grow(X, Y, order, random.random((most, splits, 2)), least, tree)
             leaf = np.flatnonzero(tree.coordinate[:size] < 0)
             leaf = leaf[np.argsort(tree.child[leaf], kind="stable")]
             begins, rows = tree.child[leaf].copy(), mine[order]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from noregret.agent.minds.soft_cells.contest import TRIVIAL, PlanContest, count
@@ -20,6 +22,15 @@ _JUDGED, _FEWEST, _FIRST = 24, 4, 12
 _YOUNG = 110
 #: Kinds that are as good have together at least every third turn, those that are worse by so many standard errors every sixth.
 _NEAR, _FAR, _ERRORS = 3, 6, 1.0
+
+
+#: Totals (n,J) of plans, changed by what is done beside them.
+Ease = Callable[[PlanContest, Array], Array]
+
+
+def alone(contest: PlanContest, totals: Array) -> Array:
+    """The totals of plans that nothing is done beside."""
+    return totals
 
 
 def kind_of(model: Model) -> int:
@@ -50,18 +61,27 @@ class ModelKinds:
         """Whether this is a network that still has to find out how the world goes."""
         return bool(kind == NETWORK and self.played[kind] < _YOUNG)
 
-    def turn(self, contest: PlanContest) -> int:
+    def turn(self, contest: PlanContest, ease: Ease = alone) -> int:
         """The kind whose turn it is, which is noted: the better one, unless another has waited for long.
 
         Prototypes alone look for what is unknown. So the others wait until episodes differ.
+
+        Args:
+            contest: what totals are compared by.
+            ease: what a network's totals become where a rule pays for what they miss.
         """
-        kind = self._turn(contest)
+        kind = self._turn(contest, ease)
         self.waited = np.zeros_like(self.waited) if self.young(kind) else self.waited + 1
         self.waited[kind] = 0
         return kind
 
-    def _turn(self, contest: PlanContest) -> int:
+    def judged(self, contest: PlanContest, ease: Ease = alone) -> list[Array]:
+        """The totals that each kind is judged by, those of a network with what a rule pays for."""
         known = [totals[-_JUDGED:] for totals in self.totals[: self.part]]
+        return known[:NETWORK] + [ease(contest, totals) for totals in known[NETWORK:]]
+
+    def _turn(self, contest: PlanContest, ease: Ease) -> int:
+        known = self.judged(contest, ease)
         if contest.apart <= 0.0 or len(known[CELLS]) < _FIRST:
             return CELLS
         for kind, totals in enumerate(known):

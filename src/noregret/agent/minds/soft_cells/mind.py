@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,13 @@ import numpy as np
 
 from noregret._system.checks import integer
 from noregret.agent.minds.protocol import PlayedEpisode, Policy
+from noregret.agent.minds.soft_cells.aims import aim_of
 from noregret.agent.minds.soft_cells.budget import memory_bound
 from noregret.agent.minds.soft_cells.checks import GROUPS, checked, checked_plan
-from noregret.agent.minds.soft_cells.contest import PlanContest, count
+from noregret.agent.minds.soft_cells.contest import Champion, PlanContest, count
 from noregret.agent.minds.soft_cells.counts import CountModel, Counts, table_of
 from noregret.agent.minds.soft_cells.doubts import Doubts
-from noregret.agent.minds.soft_cells.dual import PASSES, Aim, PriceSearch
+from noregret.agent.minds.soft_cells.dual import PASSES, PriceSearch
 from noregret.agent.minds.soft_cells.forests import ForestModel
 from noregret.agent.minds.soft_cells.growth import grown
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Record, Units
@@ -45,20 +46,8 @@ _STATES = 20_000
 #: for vectors, then for numbers.
 _GROWTH, _PATIENCE = (1.2, 1.05), (25, 10)
 #: While no episode has met a limit, counts are planned with anew after each episode, or after more where that is so much work.
-#: So are tables of vectors after an episode that tried something new; their prices are searched in at most so many passes.
-_WORK, _PASSES = 20_000_000, 20
-#: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
-_LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
-#: What names of arrays begin with.
-
-
-@dataclass
-class Champion:
-    """The best plan so far, with its last totals and its prices."""
-
-    planner: Planner
-    tally: Array
-    prices: Arrays
+#: So are tables of vectors after an episode that tried something new.
+_WORK = 20_000_000
 
 
 class SoftCells:
@@ -120,8 +109,12 @@ class SoftCells:
         if self.chosen < self.episodes and self.planner is not None:
             self.chosen, contest = self.episodes, self._contest(self.planner)
             search = partial(searched, self.memory, self.record.units(), (self.seed, 0x5EA2, self.episodes))
-            young = self.kinds.young(kind_of(self.planner.model))
-            self.trials.choose(self.episodes, contest, young, self.memory.cheapest, search)
+            kind = kind_of(self.planner.model)
+            young = self.kinds.young(kind)
+            network = (self.kinds.judged(contest, self.trials.eased)[NETWORK], young) if kind == NETWORK else None
+            self.trials.choose(self.episodes, contest, network, self.memory.cheapest, search)
+            if kind == NETWORK and not young:
+                self.trials.relieve(contest, self.tally)
 
     def _settle(self) -> None:
         """The model and the prices."""
@@ -134,7 +127,7 @@ class SoftCells:
             if fresh or (self.network is not None and self.network.playing and self.episodes > self.settled):
                 self._practise(planner)
             return
-        aim = self._aim(planner)
+        aim = aim_of(self.record, planner)
         often = 1 if aim.passes > PASSES else max(1, self.episodes // 20)
         if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
             return
@@ -163,6 +156,11 @@ class SoftCells:
         if self.planner is None:
             return np.asarray(could / could.sum(), dtype=np.float64)
         return self.planner.policy.chances(step, observation, could)
+
+    def steady(self) -> Policy:
+        """What plays where nothing is learned: the rule that leads, else the plan; no rule on trial, no partner."""
+        lead = self.trials.rules[self.trials.leader] if self.trials.leader >= 0 else None
+        return self if self.planner is None else self.planner.policy._replace(rule=lead)
 
     def table(self, most: int) -> None:
         """None: before anything was learned there is no table."""
@@ -216,7 +214,7 @@ class SoftCells:
         if kind != NETWORK:
             self.doubts.look(played, self.planner, rule is None)
         if rule is not None or not young:  # what a young network brings says nothing of plans
-            self.trials.add(totals, contest, rule is not None)
+            self.trials.add(totals, contest, rule is not None, kind == NETWORK)
         if rule is None:
             self.costs.observe(totals[1:], contest.aim)
             self.tally = count(self.tally, totals)
@@ -224,26 +222,36 @@ class SoftCells:
             if self.network is not None and self.network.playing:
                 self.network.observe(totals[1:], contest.aim, self.costs.margin)
             self._compare(contest, young)
-        if not young and not (kind == NETWORK and contest.nearly(self.tally)):
-            plans = [*self.kinds.totals, *([] if self.champion is None else [self.champion.tally])]
+        if not young:
+            plans = [*self.kinds.judged(contest, self.trials.eased), *([] if self.champion is None else [self.champion.tally])]
             self.trials.judge(contest, plans, self.doubts.off(self.record.apart))
 
     def _contest(self, planner: Planner) -> PlanContest:
-        return PlanContest(self.record.apart, self._aim(planner))
+        return PlanContest(self.record.apart, aim_of(self.record, planner))
 
     def _compare(self, contest: PlanContest, young: bool) -> None:
         """Compare the plan in use with the champion: keep it, crown it, or give it up, unless it is a young network's."""
         best = self.champion
+        assert self.planner is not None
         if best is not None and best.planner is self.planner:
             best.tally = self.tally
         elif best is None or contest.won(self.tally, best.tally):
-            assert self.planner is not None
             if best is not None or contest.won(self.tally, None):
                 self.champion = Champion(self.planner, self.tally, self.costs.arrays())
         elif not young and contest.lost(self.tally, best.tally):
-            self._play(best.planner, best.tally)
-            self.costs.restore(best.prices | {"debt": self.costs.debt})
             self.alarms += 1
+            self.costs.restore(best.prices | {"debt": self.costs.debt})
+            if isinstance(best.planner.model, NetworkModel) and kind_of(self.planner.model) != NETWORK:
+                self._resume(best.planner)
+            else:
+                self._play(best.planner, best.tally)
+
+    def _resume(self, planner: Planner) -> None:
+        """Let the network play as it is now and go on learning: what a copy of it brought was mostly brought by others."""
+        assert self.network is not None
+        model = self.network.model(planner.model.units)
+        self._play(Planner(model, planner.outlook, self.spec.horizon, planner.wish), self.kinds.totals[NETWORK])
+        self.network.playing = True
 
     def _play(self, planner: Planner, tally: Array) -> None:
         """Let a plan play: a new one, or the champion, whose network does not go on learning."""
@@ -277,7 +285,7 @@ class SoftCells:
         table = table_of(seen, units, _STATES, bool(self.record.met.all()))
         if table is not None:
             return table
-        turn = CELLS if last is None else self.kinds.turn(self._contest(last))
+        turn = CELLS if last is None else self.kinds.turn(self._contest(last), self.trials.eased)
         if turn == NETWORK and self.network is not None:
             return self.network.model(units)
         if turn == FOREST and last is not None:
@@ -286,17 +294,6 @@ class SoftCells:
         sides = last.model.sides if last is not None and isinstance(last.model, VectorModel) else None
         score = seen.scores(units, np.append(1.0, self.costs.Y / outlook.zoom), self.spec.horizon)
         return VectorModel.learned(self.draw, seen, units, score, (self.states, sides, random))
-
-    def _aim(self, planner: Planner) -> Aim:
-        """What prices are searched for. At the largest price a fifth of a bound's scale outweighs the spread of returns."""
-        units, outlook = planner.model.units, planner.outlook
-        scale, worth = self.record.scale(units), outlook.spread * outlook.zoom
-        least = np.minimum(_LEAST_WORTH * worth / self.record.slack(units), 0.5)
-        most = np.maximum(5.0 * worth * units.width[1:] / scale, _LEAST_MOST)
-        passes = PASSES
-        if isinstance(planner.model, CountModel) and planner.model.keyed:
-            passes = int(np.clip(_WORK // planner.model.work(self.spec.horizon), PASSES, _PASSES))
-        return Aim(self.record.bounds, scale, least, most, self.spec.horizon * (units.low + units.width)[1:], passes)
 
     # -- telling
 

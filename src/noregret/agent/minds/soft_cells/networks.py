@@ -34,6 +34,8 @@ _CUT, _ANEW = 5.0, 1.5
 _FAR = 1e3
 #: The deviation of what is predicted is at least this share of a signal's range.
 _NARROW = 0.1
+#: The weights that play follow those that learn by this share after each episode.
+_CALM = 0.25
 #: The price: how fast it moves with what an episode missed, which counts at most so much, what the mean of late counts besides,
 #: how fast that mean forgets, and from where to where it goes. At 1 the scale of a limit is worth the range of returns.
 _MOVES, _MISSED, _BESIDES, _LATE, PRICES = 0.02, 1.0, 0.5, 0.1, (0.02, 5.0)
@@ -109,6 +111,7 @@ class QNetwork:
         self.spec, self.seed, self.sizes = spec, seed, sizes_of(spec)
         weights = _first_weights(np.random.default_rng([seed, 0x0E1]), self.sizes)
         self.adam = Adam(weights, weights.copy(), np.zeros_like(weights), np.zeros_like(weights))
+        self.calm = weights.copy()  # the weights that play: the mean of those of the last episodes
         J = 1 + spec.n_constraints
         self.scales: Arrays = {"middle": np.zeros(spec.dimension), "half": np.ones(spec.dimension), "scale": np.ones(J)}
         self.steps = self.fitted = self.played = 0  # steps of Adam; transitions that scales were found from; episodes played
@@ -163,12 +166,13 @@ class QNetwork:
         drawn = np.random.default_rng([self.seed, 0xD4A, self.steps]).integers(0, len(last), (count, _BATCH))
         train(self.adam, self.sizes, replay, drawn, wish, practice, self.steps)
         self.steps, self.owed = self.steps + count, 0.0
+        self.calm += _CALM * (self.adam.weights - self.calm)
         return self.model(units), wish
 
     def model(self, units: Units) -> NetworkModel:
-        """What plays: the network as it is."""
+        """What plays: the mean of the network's last weights."""
         explore = max(math.exp(-self.played / _FADES), _EXPLORE)
-        parts = {"weights": self.adam.weights.copy(), "explore": np.array(explore)}
+        parts = {"weights": self.calm.copy(), "explore": np.array(explore)}
         return NetworkModel(units, parts | {name: scale.copy() for name, scale in self.scales.items()})
 
     def _wish(self, record: Record, units: Units) -> Wish:
@@ -201,7 +205,7 @@ class QNetwork:
         wider = np.clip(self.scales["half"] / old["half"], 1.0 / _FAR, _FAR).astype(np.float32)
         ratio = np.clip(old["scale"] / self.scales["scale"], 1.0 / _FAR, _FAR)
         factor = np.repeat(ratio, self.spec.n_actions).astype(np.float32)
-        for flat in (self.adam.weights, self.adam.slow):
+        for flat in (self.adam.weights, self.adam.slow, self.calm):
             net = layers(flat, self.sizes)
             net.b1[:] += shift @ net.W1
             net.W1[:] *= wider[:, None]
@@ -213,11 +217,13 @@ class QNetwork:
         """All that was learned, by name."""
         counters = np.array([self.steps, self.fitted, self.played, int(self.playing)], dtype=np.int64)
         learned = {name: array.copy() for name, array in self.adam._asdict().items()} | self.scales
+        learned["calm"] = self.calm.copy()
         return learned | {"counters": counters, "owed": np.array(self.owed), "push": self.push.copy(), "late": self.late.copy()}
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave."""
         self.adam = Adam(*(arrays[name].copy() for name in Adam._fields))
+        self.calm = arrays["calm"].copy()
         self.scales = {name: arrays[name].copy() for name in self.scales}
         self.steps, self.fitted, self.played, playing = arrays["counters"].tolist()
         self.playing, self.owed = bool(playing), float(arrays["owed"])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noregret.agent.minds.soft_cells.counts import Counts
+from noregret.agent.minds.soft_cells.counts import Counts, table_of
 from noregret.agent.minds.soft_cells.forests import USED, Grown, choose, still_brought, targets
 from noregret.agent.minds.soft_cells.history import EpisodeMemory, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.forest import Leaves, Trees
@@ -60,9 +60,10 @@ class Rehearsal:
         forest = Grown(self.states, wanted, signals, np.where(ended, n, np.arange(n)))
         self.J = signals.shape[1]
         self.H, self.A, self.random = horizon, seen.masks.shape[1], random
+        exact = table_of(seen, units, len(seen.actions), True) is not None  # a leaf is to hold one pair then
         for a in range(self.A):
             mine = np.flatnonzero(seen.actions[used] == a)
-            forest.add(mine if len(mine) else np.arange(n), random)
+            forest.add(mine if len(mine) else np.arange(n), random, *([1] if exact else []))
         parts = forest.arrays()
         trees = Trees(parts["roots"], parts["coordinate"], parts["cut"], parts["child"])
         leaves = Leaves(parts["first"], parts["after"].astype(np.int32), parts["signal"])

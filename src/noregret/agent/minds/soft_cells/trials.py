@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from noregret.agent.minds.soft_cells.contest import PlanContest, count
+from noregret.agent.minds.soft_cells.contest import MARGIN, STRICT, PlanContest, count, pair
 from noregret.agent.minds.soft_cells.rehearsal import PARENTS, Found
 from noregret.agent.minds.soft_cells.rules import SimpleRule, constant, packed, unpacked
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers
@@ -35,18 +36,25 @@ _FEWEST, _PLANS, _ERRORS = 4, 8, 1.0
 LATELY, PACE, PACE_OF_TABLES, _BEHIND = 16, 50, 1000, 0.1
 #: Rules that kept their promise, as is thought before any did. A rule that does not lead is tried so often at most.
 _TRUSTED, _SOME = 3, 8
+#: Episodes that the usual variance of rules is worth beside a rule's own.
+_USUAL = 8
 #: Episodes that a rehearsal is worth at most.
 _WORTH = 40.0
-#: What a leader and its partner together keep free, as a share of the scale; the least that a partner brings, in ranges of
-#: returns; and how much may be saved, in scales.
-_MARGIN, _GAIN, _SAVED = 0.02, 0.005, 3.0
-#: How many ranges of returns it is worth that a rule misses a bound by its whole scale.
-_STRICT = 10.0
-#: By how many scales a partner may miss a bound.
-_DEAREST = 1.0
+#: The least that a partner brings, in ranges of returns; how much may be saved and owed, in scales.
+_GAIN, _SAVED, _OWES = 0.005, 1.2, 3.0
+#: A rule plays in place of a network's plan that owes so much, in scales; it saves so much at least. No more than the third is
+#: put aside for later.
+_OWED, _SAVES, _KEPT_FREE = 0.5, 0.2, 1.0
 
 #: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
 Search = Callable[[Sequence[SimpleRule], Sequence[SimpleRule], Callable[[Array], Array]], Found]
+
+
+class Trust(NamedTuple):
+    """How far a promise counts beside what a rule brought; each (J,)."""
+
+    deviation: Array  # of totals from episode to episode
+    worth: Array  # how many episodes a promise is worth
 
 
 class RuleTrials:
@@ -76,18 +84,27 @@ class RuleTrials:
         """The rule that plays the next episode; None where the plan does."""
         return self.rules[self.playing] if self.playing >= 0 else None
 
-    def choose(self, episodes: int, contest: PlanContest, young: bool, cheapest: Callable[[], int], search: Search) -> None:
+    def choose(
+        self,
+        episodes: int,
+        contest: PlanContest,
+        network: tuple[Array, bool] | None,
+        cheapest: Callable[[], int],
+        search: Search,
+    ) -> None:
         """Choose what plays the next episode.
 
         Args:
             episodes: all that were learned from.
             contest: what totals are compared by.
-            young: whether the plan is of a young network, which plays although a rule leads.
+            network: what a network's plans brought, and whether it is young and plays although a rule leads; None where another
+                plan plays.
             cheapest: tells the action whose steps cost least.
             search: finds new rules.
         """
+        contest = self._wide(contest)
         self.playing = self.partner if self._affords(contest) else self.leader
-        if young or (self.leader >= 0 and episodes % self._pause(episodes, contest) == 0):
+        if (network is not None and network[1]) or (self.leader >= 0 and episodes % self._pause(episodes, contest) == 0):
             self.playing = -1
         if episodes < _EVERY or episodes % _EVERY != 1 or self.n_actions < 2:
             return
@@ -96,31 +113,73 @@ class RuleTrials:
             self.rules = [rule for rule in self.rules if rule.actions[0] != likely] + [constant(likely)]
             self.totals = [np.zeros((0, self.J)) for _ in self.rules]
             self.promised = np.full((len(self.rules), self.J), np.nan)
-        if (tried := self._next(episodes, contest, search)) >= 0:
+        if (tried := self._next(episodes, contest, self.lately if network is None else network[0][-LATELY:], search)) >= 0:
             self.playing = tried
+
+    def _wide(self, contest: PlanContest) -> PlanContest:
+        """The contest with a range of returns that is no less than what a broken limit may earn.
+
+        Where nearly all episodes are alike, returns lie close together, and a miss would cost next to nothing.
+        """
+        known = np.array([t.mean(axis=0) for t in self.totals if len(t) >= _FEWEST]).reshape(-1, self.J)
+        met = (known[:, 1:] >= contest.aim.bounds).all(axis=1)
+        if contest.apart <= 0.0 or not met.any():
+            return contest
+        return contest._replace(apart=max(contest.apart, float(known[:, 0].max() - known[met, 0].max())))
 
     def _pause(self, episodes: int, contest: PlanContest) -> int:
         """Every so many episodes a plan plays although a rule leads: more seldom later, and where plans were much worse."""
-        behind = contest.score(self.totals[self.leader]) - contest.score(self.lately)
+        both = [self.leader] if self.partner < 0 else [self.leader, self.partner]
+        behind = float(self._scores(contest, 0.0)[both].max()) - contest.score(self.lately)
         return max(int(episodes / self.pace * (1.0 + max(behind, 0.0) / _BEHIND)), 2)
 
     def _affords(self, contest: PlanContest) -> bool:
         """Whether the partner's next episode leaves something of what was saved."""
         if self.leader < 0 or self.partner < 0:
             return False
-        left = self.saved + self._mean(self.partner, self._trust()[1])[1:] - contest.aim.bounds
-        return bool((left >= _MARGIN * contest.aim.scale).all())
+        left = self.saved + self._mean(self.partner, self._trust())[1:] - contest.aim.bounds
+        return bool((left >= MARGIN * contest.aim.scale).all())
+
+    def relieve(self, contest: PlanContest, totals: Array) -> None:
+        """Let a cheap rule play the next episode where a network's plans cost more than they may, all in all.
+
+        Args:
+            contest: what totals are compared by.
+            totals: of the network's last episodes.
+        """
+        if self.playing < 0 and self.leader < 0 and len(totals) and (self.saved < -_OWED * contest.aim.scale).any():
+            self.playing = self._relief(contest, totals.mean(axis=0))
+
+    def eased(self, contest: PlanContest, totals: Array) -> Array:
+        """What a network's plans bring (n,J) together with the rule that pays for what they miss; the same where none does."""
+        if not contest.nearly(totals) or (i := self._relief(contest, totals.mean(axis=0))) < 0:
+            return totals
+        mean, lead = totals.mean(axis=0), self._mean(i, self._trust())
+        share = pair(contest, lead, mean[None])[1][0]
+        return np.asarray(totals + (1.0 - share) * (lead - mean), dtype=np.float64)
+
+    def _relief(self, contest: PlanContest, mean: Array) -> int:
+        """The rule that loses least reward for what it saves in place of a plan with such mean totals (J,); -1 for none."""
+        trust = self._trust()
+        best, least = -1, np.inf
+        for i, totals in enumerate(self.totals):
+            if len(totals):
+                rule = self._mean(i, trust)
+                saves = float(((rule[1:] - contest.aim.bounds) / contest.aim.scale).min(initial=1.0))
+                if saves >= _SAVES and (loss := float(mean[0] - rule[0]) / saves) < least:
+                    best, least = i, loss
+        return best
 
     def _mixed(self, contest: PlanContest, means: Array) -> Array:
         """(R,) how good rules with such mean totals (R,J) are, alone or as a partner."""
-        trust = self._trust()[1]
+        trust = self._trust()
         tried = [self.leader] if self.leader >= 0 else [i for i, totals in enumerate(self.totals) if len(totals)]
         leads = np.array([self._mean(i, trust) for i in tried]).reshape(-1, self.J)
         if not len(leads):
-            return contest.scores(means, _STRICT)
-        return _pair(contest, leads[int(np.argmax(contest.scores(leads, _STRICT)))], means)[0]
+            return contest.scores(means, STRICT)
+        return pair(contest, leads[int(np.argmax(contest.scores(leads, STRICT)))], means)[0]
 
-    def _next(self, episodes: int, contest: PlanContest, search: Search) -> int:
+    def _next(self, episodes: int, contest: PlanContest, plans: Array, search: Search) -> int:
         """The rule to be tried; -1 for none."""
         room = self.made < _SHARE * math.sqrt(episodes)
         fresh = [i for i, rule in enumerate(self.rules) if not len(self.totals[i]) and not len(rule.where)]
@@ -130,7 +189,7 @@ class RuleTrials:
         if contest.apart <= 0.0:
             return -1
         if self.leader < 0:
-            least = contest.score(self.lately) if len(self.lately) else -np.inf
+            least = contest.score(plans) if len(plans) else -np.inf
         else:
             playing = [self.leader] if self.partner < 0 else [self.leader, self.partner]
             least = float(self._scores(contest, 0.0)[playing].max())
@@ -157,7 +216,7 @@ class RuleTrials:
     def _open(self, contest: PlanContest, i: int) -> bool:
         """Whether a rule may be tried again; one that breaks a limit less often, unless a leader saves for it."""
         n = len(self.totals[i])
-        breaks = self.leader < 0 and n > 0 and bool((contest.missed(self.totals[i]) > _MARGIN).any())
+        breaks = self.leader < 0 and n > 0 and bool((contest.missed(self.totals[i]) > MARGIN).any())
         return i not in (self.leader, self.partner) and 0 < n < (_FEWEST if breaks else _SOME)
 
     def _poor(self) -> bool:
@@ -168,16 +227,16 @@ class RuleTrials:
 
     def _scores(self, contest: PlanContest, errors: float) -> Array:
         """(R,) how good each rule is, or may be: so many standard errors better; -inf for one that was never tried."""
-        deviation, trust = self._trust()
+        trust = self._trust()
         out = np.full(len(self.rules), -np.inf)
         for i, totals in enumerate(self.totals):
             if len(totals):
-                better = errors * deviation / np.sqrt(len(totals) + trust)
+                better = errors * trust.deviation / np.sqrt(len(totals) + trust.worth)
                 out[i] = self._mixed(contest, (self._mean(i, trust) + better)[None])[0]
         return out
 
-    def _trust(self) -> tuple[Array, Array]:
-        """(J,) the deviation of totals from episode to episode, and how many episodes a rehearsal is worth.
+    def _trust(self) -> Trust:
+        """How far rehearsals count.
 
         Where what came differs from what was promised by no more than luck explains, a promise is worth the most.
         """
@@ -185,16 +244,30 @@ class RuleTrials:
         variance = np.median(known or [np.zeros(self.J)], axis=0)
         missed, times = self._missed()
         if len(missed) < _TRUSTED:
-            return np.sqrt(variance), np.zeros(self.J)
+            return Trust(np.sqrt(variance), np.zeros(self.J))
         wrong = np.maximum((missed**2 - variance / times[:, None]).mean(axis=0), 0.0)
-        return np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH)
+        return Trust(np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH))
 
-    def _mean(self, i: int, trust: Array) -> Array:
-        """(J,) the totals expected of a rule that was tried: what it brought, and what was promised, as far as that counts."""
+    def _mean(self, i: int, trust: Trust) -> Array:
+        """(J,) the totals expected of a rule that was tried: what it brought, and what was promised, as far as that counts.
+
+        A promise counts less where the rule itself broke it by more than luck explains.
+        """
         totals, promised = self.totals[i], self.promised[i]
         if not np.isfinite(promised).all():
             return np.asarray(totals.mean(axis=0), dtype=np.float64)
-        return np.asarray((totals.sum(axis=0) + trust * promised) / (len(totals) + trust), dtype=np.float64)
+        broken = np.maximum((totals.mean(axis=0) - promised) ** 2 - trust.deviation**2 / len(totals), 1e-12)
+        worth = np.minimum(trust.worth, trust.deviation**2 / broken)
+        return np.asarray((totals.sum(axis=0) + worth * promised) / (len(totals) + worth), dtype=np.float64)
+
+    def _luck(self, i: int, trust: Trust) -> Array:
+        """(J,) a standard error of what a rule brings for its limits: it may have held them by luck."""
+        totals, n = self.totals[i], len(self.totals[i])
+        usual = np.median([other.var(axis=0, ddof=1) for other in self.totals if len(other) > 1], axis=0)
+        variance = (n * totals.var(axis=0) + _USUAL * usual) / (n + _USUAL)
+        error: Array = _ERRORS * np.sqrt(variance / (n + trust.worth))
+        error[0] = 0.0
+        return error
 
     def _missed(self) -> tuple[Array, Array]:
         """(n,J) how much more rules with lines brought than was promised, and (n,) in how many episodes."""
@@ -223,17 +296,18 @@ class RuleTrials:
         self.rules[i], self.totals[i], self.promised[i] = rule, np.zeros((0, self.J)), promised
         return i
 
-    def add(self, totals: Array, contest: PlanContest, ruled: bool) -> None:
+    def add(self, totals: Array, contest: PlanContest, ruled: bool, network: bool = False) -> None:
         """Count an episode.
 
         Args:
             totals: what it brought (1+m,).
             contest: what totals are compared by.
             ruled: whether the rule whose turn it was played it, else a plan.
+            network: whether the plan whose turn it is, or would be, is a network's.
         """
-        if self.leader >= 0:
-            most = _SAVED * contest.aim.scale
-            self.saved = np.clip(self.saved + totals[1:] - contest.aim.bounds, -most, most)
+        if self.leader >= 0 or network:
+            most = (_SAVED if self.leader >= 0 else _KEPT_FREE) * contest.aim.scale
+            self.saved = np.clip(self.saved + totals[1:] - contest.aim.bounds, -_OWES * contest.aim.scale, most)
         if ruled:
             self.totals[self.playing] = count(self.totals[self.playing], totals)
         else:
@@ -247,13 +321,13 @@ class RuleTrials:
             plans: totals of the best plan so far, and of the last plans of each kind.
             doubted: whether plans bring less than the model says: then a rule leads that is better at all.
         """
-        known = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST]
+        known, contest = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST], self._wide(contest)
         if contest.apart <= 0.0 or not known or len(self.lately) < _PLANS:
             return
-        trust, last = self._trust()[1], self.leader
-        means = np.array([self._mean(i, trust) for i in known])
-        pairs = [_pair(contest, lead, means) for lead in means]
-        alone = contest.scores(means, _STRICT)
+        trust, last = self._trust(), self.leader
+        means = np.array([self._mean(i, trust) - self._luck(i, trust) for i in known])
+        pairs = [pair(contest, lead, means) for lead in means]
+        alone = contest.scores(means, STRICT)
         values = [max(alone[i], values.max() - _GAIN) for i, (values, _) in enumerate(pairs)]
         best = int(np.argmax(values))
         other = int(np.argmax(pairs[best][0]))
@@ -267,7 +341,7 @@ class RuleTrials:
         else:
             plays = all(contest.lost(tally, totals, 0.0, 0.0 if doubted else _ERRORS) for tally in plans)
         self.leader, self.partner = (known[best] if plays else -1), (known[other] if plays and both else -1)
-        if not plays or last < 0:
+        if plays != (last >= 0):
             self.saved[:] = 0.0
 
     def describe(self) -> list[str]:
@@ -311,20 +385,3 @@ class RuleTrials:
         self.promised, self.lately = arrays["promised"].copy(), arrays["lately"].copy()
         playing, leader, partner, self.made = arrays["now"].tolist()
         self.playing, self.leader, self.partner, self.saved = playing - 1, leader - 1, partner - 1, arrays["saved"].copy()
-
-
-def _pair(contest: PlanContest, lead: Array, means: Array) -> tuple[Array, Array]:
-    """How good rules are as partners of a leader, and in which share of the episodes it can afford them; alone where better.
-
-    Args:
-        contest: what totals are compared by.
-        lead: (J,) mean totals of the leader.
-        means: (R,J) of the partners.
-    """
-    alone, aim = contest.scores(means, _STRICT), contest.aim
-    room, dearer = lead[1:] - aim.bounds - _MARGIN * aim.scale, lead[1:] - means[:, 1:]
-    share = np.where(dearer > room, np.maximum(room, 0.0) / np.maximum(dearer, 1e-12), 1.0).min(axis=1, initial=1.0)
-    gain = share * (means[:, 0] - lead[0]) / max(contest.apart, 1e-12)
-    near = (aim.bounds - means[:, 1:] <= _DEAREST * aim.scale).all(axis=1)
-    value = np.where((gain > 0.0) & near & (room >= 0.0).all(), contest.scores(lead[None], _STRICT)[0] + gain, alone)
-    return np.maximum(alone, value), share
