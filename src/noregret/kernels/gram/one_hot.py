@@ -12,8 +12,9 @@ import numpy as np
 
 from noregret.kernels.compiler.flat import flat, index, row
 from noregret.kernels.compiler.jit import jit
-from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, teach
-from noregret.kernels.gram.noise import Noise, no_noise, notice, renew, varies, with_doubt
+from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, spread, teach
+from noregret.kernels.gram.noise import Noise, joined, no_noise, notice, renew, varies, with_doubt
+from noregret.kernels.gram.retry import Rarity, no_rarity, of_next, visit
 from noregret.kernels.steps.softmax import soft_max
 from noregret.kernels.types import COUNTS, Array, Bonus, Bounds, Flags, Index, Integers, Pair, Places, PlanTables, SweepRule
 
@@ -33,6 +34,7 @@ class OneHotGram(NamedTuple):
     reaches: Places  # (1,) how many next states were seen, when shared; else (0,): the states visited one step later
     reached: Places  # (1,S) or (0,S) which, in order of appearance
     noise: Noise | None  # of what was observed
+    rarity: Rarity | None  # of pairs
 
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that kernels index with or count with, and the least and largest number each may hold."""
@@ -41,8 +43,21 @@ class OneHotGram(NamedTuple):
         return dict.fromkeys(places, (0, S - 1)) | dict.fromkeys(numbers, (0, S)) | {"visits": COUNTS, "times": COUNTS}
 
 
-def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = False, noise: bool = False) -> OneHotGram:
-    """Make a Gram without data, Λ = λI; with ``shared`` all steps have one regression; ``noise`` is looked at."""
+def one_hot_gram(
+    H: int, S: int, A: int, J: int, lam: float, *, shared: bool = False, noise: bool = False, retry: bool = False
+) -> OneHotGram:
+    """Make a Gram without data, Λ = λI.
+
+    Args:
+        H: steps.
+        S: states.
+        A: actions.
+        J: objectives that are observed.
+        lam: λ.
+        shared: whether all steps have one regression.
+        noise: whether the noise of what is observed is looked at.
+        retry: whether it is looked at how rare pairs are.
+    """
     steps = 1 if shared else H
     gram = OneHotGram(
         lam=float(lam),
@@ -57,6 +72,7 @@ def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = F
         reaches=np.zeros(int(shared), dtype=np.uint32),
         reached=np.zeros((int(shared), S), dtype=np.uint32),
         noise=no_noise(steps, S, A, J) if noise else None,
+        rarity=no_rarity(steps, S, A, lam) if retry else None,
     )
     gram.fit[..., 0] = 1.0 / lam
     gram.fit[..., 1] = 1.0 / np.sqrt(lam)
@@ -92,6 +108,7 @@ def take(gram: OneHotGram, g: int, pair: Pair, s_next: Index, observed: Array, i
     for j in range(2, observed.shape[1]):
         fit[g, s, a, 2 + j] += observed[i, j]
     take_noise(gram.noise, g, (s, a), observed, i, fit[g, s, a, 0])
+    visit(gram.rarity, g, (s, a), fit[g, s, a, 0])
     count = successors[g, s, a]
     place = 0
     while place < count and successor[g, s, a, place] != s_next:
@@ -164,20 +181,21 @@ def _estimate(gram: OneHotGram, start: int, h: int, tables: PlanTables, beta: Bo
 
 
 def _sweep(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
-    if rule.by_variance:  # l. 5-9
-        estimate_by_variance(gram, h, tables, rule, doubts(gram, h))
+    if rule.by_variance or rule.retry[0] > 0.0:  # l. 5-9
+        estimate_by_pair(gram, h, tables, rule, doubts(gram, h))
     else:
         estimate_from(gram, 0, h, tables, (tables.bonus[0], rule.noise, doubts(gram, h)), (rule.floor, rule.cap[h]))
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
 
 @partial(jit, inline=True)
-def estimate_by_variance(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, noisy: bool) -> None:
-    """:func:`estimate` with a bonus of β_j (σ_j n^-1/2 + s_j/n) for the 1 + m first objectives, joined with c_j D_j.
+def estimate_by_pair(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, noisy: bool) -> None:
+    """:func:`estimate` with bonuses that look at the next values of each pair, for the 1 + m first objectives.
 
-    The form is that of an empirical Bernstein bound, without its logarithm. Here σ_j² is the variance of V_j,h+1 over the next
-    states of the pair, s_j the spread that the bonus by span has, and n the visits, plus λ; D_j covers what a step pays. A
-    pair that leads to one state needs no more than a few visits. Further objectives have their usual bonus.
+    By variance B is β_j (σ_j n^-1/2 + s_j/n). The form is that of an empirical Bernstein bound, without its logarithm. Here σ_j²
+    is the variance of V_j,h+1 over the next states of the pair, s_j the spread that the bonus by span has, and n the visits, plus
+    λ. A pair that leads to one state needs no more than a few visits. Otherwise B is what :func:`estimate` has. B is joined with
+    c'_j E_j, which tries pairs again (:mod:`noregret.kernels.gram.retry`), and with c_j D_j, which covers what a step pays.
     """
     Q, V, floor, cap, known = tables.Q, tables.V, rule.floor, rule.cap[h], len(rule.b)
     J, S, A, width = Q.shape[1], index(Q.shape[2]), index(Q.shape[3]), index(gram.fit.shape[3])
@@ -187,6 +205,8 @@ def estimate_by_variance(gram: OneHotGram, h: int, tables: PlanTables, rule: Swe
         data = index(j if j < observed else j - observed + 1)
         V_j, Q_j, D_j = index((h + 1) * J + j) * S, index(h * J + j) * S * A, (step * index(observed) + data) * S * A
         beta, bonus, c, first = rule.beta[j], tables.bonus[0, j], rule.noise[j] if noisy else 0.0, j <= known
+        apart = spread(gram, h, tables, j) if rule.retry[j] > 0.0 else 0.0
+        again = rule.retry[j] if apart > 0.0 else 0.0
         for i in range(index(gram.actives[step])):
             s = index(active[step, i])
             at_pair = (step * S + s) * A  # of (h,s,a)
@@ -199,14 +219,18 @@ def estimate_by_variance(gram: OneHotGram, h: int, tables: PlanTables, rule: Swe
                     total += worth
                     mean += worth
                 more = bonus * norm
-                if first:
+                if first and (rule.by_variance or again > 0.0):
                     mean *= inverse
                     for place in range(begin, end):
-                        apart = v[V_j + index(successor[place])] - mean
-                        square += times[place] * apart * apart
-                    more = beta * np.sqrt(square * inverse) * norm + bonus * inverse
-                    if noisy:
-                        more = with_doubt(more, gram.noise, D_j + pair, c)
+                        off = v[V_j + index(successor[place])] - mean
+                        square += times[place] * off * off
+                    variance = square * inverse
+                    if rule.by_variance:
+                        more = beta * np.sqrt(variance) * norm + bonus * inverse
+                    if again > 0.0:
+                        more = joined(more, again * of_next(gram.rarity, step * S + s, at_pair, variance, apart, norm))
+                if c > 0.0:
+                    more = with_doubt(more, gram.noise, D_j + pair, c)
                 q[Q_j + pair] = max(min(total * inverse + more, cap), floor)
                 at_pair += index(1)
 
