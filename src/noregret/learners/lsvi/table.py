@@ -32,7 +32,7 @@ TABLE = Constants(
         theory=("d*H*sqrt(log(4*log(max(A, 2))*d*(K*H)/p))", "Theorem 1, with its C₁ taken as 1"),
         tuned=("0.000299*(d*H*sqrt(log(4*log(max(A, 2))*d*(K*H)/p)))", FOUND),
         paper=(1, "not reported; chosen, with neighbours shown by noregret paper"),
-        practical=("(0.9 if retry_bonus > 0 else 1.8)/sqrt(H)", "times the spread of the next values"),
+        practical=("1.8/sqrt(H)", "times the spread of the next values"),
         counts=("(0.47 if retry_bonus > 0 else 1.35)/sqrt(H)", "times the deviation of the next values"),
         shared=(0.2, "chosen on MountainCar and CartPole with Fourier features"),
     ),
@@ -120,13 +120,10 @@ TABLE = Constants(
     Number(
         "retry_bonus",
         every=(0, PRINTED),
-        practical=(
-            "0.4 if one_hot and rounding == 0 and share != 'transitions' else 0",
+        counts=(
+            "0.6/sqrt(H) if bonus == 'variance' else 0",
             "times the deviation of the next values, until a pair that was given up is tried again",
         ),
-        counts=("0.6/sqrt(H)", "times the deviation of the next values, until a pair that was given up is tried again"),
-        shared=(0, "it needs the next states of each pair"),
-        safe=(0, "what is certified was measured without"),
     ),
     Word(
         "dual_estimate",
@@ -192,6 +189,7 @@ TABLE = Constants(
     presets=("theory", "paper", "practical", "safe", "tuned"),
     where={
         "span_floor": "bonus != 'constant'",
+        "retry_bonus": "bonus == 'variance'",
         "dual_prior": "dual_estimate == 'plain' or dual_estimate == 'corrected'",
         "pessimism": "dual_estimate == 'pessimistic'",
         "damping": "dual_estimate != 'observed'",
@@ -223,10 +221,6 @@ TABLE = Constants(
         (
             "rounding == 0 or noise_bonus == 0",
             "noise_bonus is {noise_bonus:g}; with rounding expected 0: the net has no bonus for noise",
-        ),
-        (
-            "retry_bonus == 0 or (one_hot and rounding == 0 and share != 'transitions')",
-            "retry_bonus is {retry_bonus:g}; expected with it one-hot features, no rounding, and share 'nothing' or 'all'",
         ),
         ("price_step == 'printed' or alpha < inf", "price_step is 'balanced'; expected with it an alpha below infinity"),
         ("rounding == 0 or alpha == inf", "alpha is {alpha:g}; with rounding the policy is greedy: leave alpha out"),
