@@ -333,7 +333,9 @@ def test_an_action_that_had_bad_luck_in_its_next_states_is_hoped_for_again() -> 
 
 def test_where_all_next_values_agree_no_pair_is_tried_again_to_the_bit() -> None:
     made = [
-        np.array(lead(Numbered("one-hot", None, rule(bonus="variance", retry_bonus=c), True), lambda a: np.zeros(H + 1, np.int64)))
+        np.array(
+            lead(Numbered("one-hot", None, rule(bonus="variance", retry_bonus=c), True), lambda a: np.zeros(H + 1, np.int64))
+        )
         for c in (0.0, 0.3)
     ]
     np.testing.assert_array_equal(*made)

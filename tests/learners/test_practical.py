@@ -185,7 +185,7 @@ def test_the_default_is_good_on_problems_it_was_not_tuned_on(name: str, limit: f
 
 
 def test_no_pair_of_a_queue_is_given_up_for_ever() -> None:
-    """In trial 8 a pair has bad luck in its first next states; without the bonus that tries it again 0.24 an episode is lost."""
+    """In trial 8 a pair has bad luck in its first next states; without the bonus that tries it again the trial is stuck."""
     result = nr.run("queue", episodes=3000, trials=9, seed=3, record_every=100, progress=False)
     assert result.stuck == 0.0
     assert (result.hard_regret + result.hard_violation)[:, -1].max() < 600

@@ -192,11 +192,11 @@ def _sweep(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, Y: Arr
 
 @partial(jit, inline=True)
 def estimate_by_variance(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, noisy: bool) -> None:
-    """:func:`estimate` of the 1 + m first objectives with a bonus B = β_j (σ_j n^-1/2 + s_j/n), joined with c'_j E_j and c_j D_j.
+    """:func:`estimate` of the 1 + m first objectives with β_j (σ_j n^-1/2 + s_j/n), joined with c'_j E_j and c_j D_j.
 
     The form is that of an empirical Bernstein bound, without its logarithm. Here σ_j² is the variance of V_j,h+1 over the next
-    states of the pair, s_j the spread that the bonus by span has, and n the visits, plus λ. A pair that leads to one state needs
-    no more than a few visits. E_j tries pairs again (:mod:`noregret.kernels.gram.retry`), D_j covers what a step pays.
+    states of the pair, s_j the spread that the bonus by span has, and n the visits, plus λ. A pair that leads to one state
+    needs no more than a few visits. E_j tries pairs again (:mod:`noregret.kernels.gram.retry`), D_j covers what a step pays.
     """
     Q, V, floor, cap, known = tables.Q, tables.V, rule.floor, rule.cap[h], len(rule.b)
     J, S, A, width = Q.shape[1], index(Q.shape[2]), index(Q.shape[3]), index(gram.fit.shape[3])

@@ -5,11 +5,11 @@ given up for ever. With it,
 
     bonus = √( B² + (c'_j E_j)² ),   E_j = σ_j ‖φ‖ √(2L) + ½ s_j ‖φ‖² L,   L = log( N(x)/n(x,a) ).
 
-That is the D of :mod:`noregret.kernels.gram.noise`, of next values in place of payments: σ_j² is the variance of V_j,h+1 over the
-next states of the pair, s_j the spread of V_j,h+1 over the next states seen, n counts the visits, plus λ, and N is the sum of n
-over the actions. The second term is for a pair that led to one state so far and may lead to another. The action that is nearly
-always played has L ≈ 0; where all next values agree E is 0, and the bonus is B, to the bit. Counts alone have it, for it needs
-the next states of each pair.
+That is the D of :mod:`noregret.kernels.gram.noise`, of next values in place of payments: σ_j² is the variance of V_j,h+1 over
+the next states of the pair, s_j the spread of V_j,h+1 over the next states seen, n counts the visits, plus λ, and N is the sum
+of n over the actions. The second term is for a pair that led to one state so far and may lead to another. The action that is
+nearly always played has L ≈ 0; where all next values agree E is 0, and the bonus is B, to the bit. Counts alone have it, for it
+needs the next states of each pair.
 
 With q = ‖φ‖√(2L), which is kept for each pair, E_j = q (σ_j + ¼ s_j q).
 """
@@ -46,7 +46,9 @@ def no_rarity(G: int, S: int, A: int, lam: float) -> Rarity:
     """
     pairs = (G, S, A)
     norm, L = 1.0 / np.sqrt(lam), np.log(A)
-    return Rarity(np.full(pairs, norm), np.full(pairs, np.log(lam)), np.full((G, S), A * lam), np.full(pairs, norm * np.sqrt(2 * L)))
+    return Rarity(
+        np.full(pairs, norm), np.full(pairs, np.log(lam)), np.full((G, S), A * lam), np.full(pairs, norm * np.sqrt(2 * L))
+    )
 
 
 @partial(jit, inline=True)
