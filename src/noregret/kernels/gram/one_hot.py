@@ -14,7 +14,7 @@ from noregret.kernels.compiler.flat import flat, index, row
 from noregret.kernels.compiler.jit import jit
 from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, spread, teach
 from noregret.kernels.gram.noise import Noise, joined, no_noise, notice, renew, varies, with_doubt
-from noregret.kernels.gram.retry import Rarity, doubt_of_next, no_rarity, visit
+from noregret.kernels.gram.retry import Rarity, doubt_of_next, no_rarity, renew_rarity, visit
 from noregret.kernels.steps.softmax import soft_max
 from noregret.kernels.types import COUNTS, Array, Bonus, Bounds, Flags, Index, Integers, Pair, Places, PlanTables, SweepRule
 
@@ -72,7 +72,7 @@ def one_hot_gram(
         reaches=np.zeros(int(shared), dtype=np.uint32),
         reached=np.zeros((int(shared), S), dtype=np.uint32),
         noise=no_noise(steps, S, A, J) if noise else None,
-        rarity=no_rarity(steps, S, A, lam) if retry else None,
+        rarity=no_rarity(steps, S, A) if retry else None,
     )
     gram.fit[..., 0] = 1.0 / lam
     gram.fit[..., 1] = 1.0 / np.sqrt(lam)
@@ -108,7 +108,7 @@ def take(gram: OneHotGram, g: int, pair: Pair, s_next: Index, observed: Array, i
     for j in range(2, observed.shape[1]):
         fit[g, s, a, 2 + j] += observed[i, j]
     take_noise(gram.noise, g, (s, a), observed, i, fit[g, s, a, 0])
-    visit(gram.rarity, g, (s, a), fit[g, s, a, 0])
+    visit(gram.rarity, g, s)
     count = successors[g, s, a]
     place = 0
     while place < count and successor[g, s, a, place] != s_next:
@@ -210,12 +210,15 @@ def estimate_by_variance(gram: OneHotGram, h: int, tables: PlanTables, rule: Swe
         again_one, again_two, far_one, far_two = rule.retry[one], rule.retry[two], 0.0, 0.0
         if again_one > 0.0:
             far_one, far_two = spread(gram, h, tables, one), spread(gram, h, tables, two)
+        hoping = far_one > 0.0 or far_two > 0.0
         V_one, V_two = index((h + 1) * J + one) * S, index((h + 1) * J + two) * S  # where V_one,h+1 begins in v
         Q_one, Q_two = index(h * J + one) * S * A, index(h * J + two) * S * A
         D_one, D_two = (step * index(observed) + index(one)) * S * A, (step * index(observed) + index(two)) * S * A
         for i in range(index(gram.actives[step])):
             s = index(active[step, i])
             at_pair = (step * S + s) * A  # of (h,s,a)
+            if hoping:
+                renew_rarity(gram.rarity, step * S + s, A, fit, width)
             for pair in range(s * A, s * A + A):
                 at, begin = at_pair * width, at_pair * S
                 inverse, norm, n, where = fit[at], fit[at + index(1)], visits[at_pair], index(successor[begin])
@@ -233,8 +236,9 @@ def estimate_by_variance(gram: OneHotGram, h: int, tables: PlanTables, rule: Swe
                 sigma_two = np.sqrt(max(square_two * inverse - mean_two * mean_two, 0.0))
                 more = beta_one * sigma_one * norm + bonus_one * inverse
                 other = beta_two * sigma_two * norm + bonus_two * inverse
-                more = joined(more, again_one * doubt_of_next(gram.rarity, at_pair, sigma_one, far_one))
-                other = joined(other, again_two * doubt_of_next(gram.rarity, at_pair, sigma_two, far_two))
+                if hoping:
+                    more = joined(more, again_one * doubt_of_next(gram.rarity, at_pair, sigma_one, far_one))
+                    other = joined(other, again_two * doubt_of_next(gram.rarity, at_pair, sigma_two, far_two))
                 if noisy:
                     more = with_doubt(more, gram.noise, D_one + pair, c_one)
                     other = with_doubt(other, gram.noise, D_two + pair, c_two)

@@ -21,49 +21,49 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noregret.kernels.compiler.flat import flat, index
+from noregret.kernels.compiler.flat import flat
 from noregret.kernels.compiler.jit import jit
-from noregret.kernels.types import Array, Index, Pair
+from noregret.kernels.gram.noise import logarithm
+from noregret.kernels.types import Array, Flags, Index
 
 
 class Rarity(NamedTuple):
     """How rare pairs are; None, and nothing compiled, where nobody looks at it."""
 
-    norm: Array  # (G,S,A) ‖φ‖
-    log: Array  # (G,S,A) log n(x,a)
-    visits: Array  # (G,S) N(x)
     again: Array  # (G,S,A) q
+    stale: Flags  # (G,S) whether q of the state must be made anew
 
 
-def no_rarity(G: int, S: int, A: int, lam: float) -> Rarity:
-    """No visits yet: n is λ.
-
-    Args:
-        G: steps that learn alone.
-        S: states.
-        A: actions.
-        lam: λ.
-    """
-    pairs = (G, S, A)
-    norm, L = 1.0 / np.sqrt(lam), np.log(A)
-    return Rarity(
-        np.full(pairs, norm), np.full(pairs, np.log(lam)), np.full((G, S), A * lam), np.full(pairs, norm * np.sqrt(2 * L))
-    )
+def no_rarity(G: int, S: int, A: int) -> Rarity:
+    """No visits yet: q is made anew when a state is first looked at."""
+    return Rarity(np.zeros((G, S, A)), np.ones((G, S), dtype=np.bool_))
 
 
 @partial(jit, inline=True)
-def visit(rarity: Rarity | None, g: int, pair: Pair, inverse: float) -> None:
-    """Count a visit to a pair; ``inverse`` is 1/n with it."""
+def visit(rarity: Rarity | None, g: int, s: Index) -> None:
+    """Note a visit to a state."""
     if rarity is not None:
-        A = index(rarity.log.shape[2])
-        state = index(g) * index(rarity.log.shape[1]) + index(pair[0])
-        log, norm, again, visits = flat(rarity.log), flat(rarity.norm), flat(rarity.again), flat(rarity.visits)
-        at = state * A + index(pair[1])
-        log[at], norm[at] = -np.log(inverse), np.sqrt(inverse)
-        visits[state] += 1.0
-        all_of_them = np.log(visits[state])
-        for one in range(state * A, state * A + A):
-            again[one] = norm[one] * np.sqrt(2.0 * max(all_of_them - log[one], 0.0))
+        rarity.stale[g, s] = True
+
+
+@partial(jit, inline=True)
+def renew_rarity(rarity: Rarity | None, state: Index, A: Index, fit: Array, width: Index) -> None:
+    """Make q of all actions of a state anew, if the state was visited.
+
+    Args:
+        rarity: changed in place.
+        state: the place of the state in all of them in line.
+        A: actions.
+        fit: 1/n = ‖φ‖² of all pairs.
+        width: how far apart these are from one pair to the next.
+    """
+    if rarity is not None and flat(rarity.stale)[state]:
+        visits, again = 0.0, flat(rarity.again)
+        for pair in range(state * A, state * A + A):
+            visits += 1.0 / fit[pair * width]
+        for pair in range(state * A, state * A + A):
+            again[pair] = np.sqrt(2.0 * logarithm(visits, fit[pair * width]) * fit[pair * width])
+        flat(rarity.stale)[state] = False
 
 
 @partial(jit, inline=True)
