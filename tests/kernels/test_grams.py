@@ -34,7 +34,7 @@ LAM, ALPHA, Y = 1e-4, 7.0, np.array([0.4, 1.3])
 
 def rule(**options: Any) -> Rule:
     given = {"bonus": "span", "dual_estimate": "plain"} | options
-    given |= {"span_floor": 0.4} if given["bonus"] == "span" else {}
+    given |= {"span_floor": 0.4} if given["bonus"] in ("span", "variance") else {}
     given |= {"dual_prior": 0.5} if given["dual_estimate"] == "plain" else {}
     numbers = {"lam": LAM, "beta": 1.2, "alpha": ALPHA, "eta": 0.1, "xi": 5.0, "utility_bonus": 0.5}
     return assemble(chosen(H=H, cap="H-h+1", lower_clip=True, **numbers, **given), ContinuousSpec(H, [1.0] * M, OneHot(S, A)))
@@ -76,8 +76,8 @@ class Numbered:
         J = len(r.beta)
         self.rule, Q, V, uniform = r, np.zeros((H, J, S, A)), np.zeros((H + 1, J, S)), np.full((H, S, A), 1 / A)
         self.tables = Tables(Q, V, uniform, np.ones((H, S, A), bool), np.zeros((1, J)))  # a state never visited keeps it
-        noise = bool(r.noise.any())
-        one = one_hot_gram(H, S, A, 1 + M, LAM, shared=shared, noise=noise) if kind == "one-hot" else None
+        noise, retry = bool(r.noise.any()), bool(r.retry.any())
+        one = one_hot_gram(H, S, A, 1 + M, LAM, shared=shared, noise=noise, retry=retry) if kind == "one-hot" else None
         self.gram: Any = one if one is not None else table_gram(phi, H, 1 + M, LAM, J, shared, noise)
         untried(self.tables, r, LAM)
 
@@ -300,3 +300,42 @@ def test_a_pair_that_was_tried_a_few_times_says_nothing_of_how_many_vary(shared:
                 np.testing.assert_allclose(np.moveaxis(one.gram.noise.doubt[g], 0, -1)[seen], want[seen], atol=1e-9)
     known, varied = one.gram.noise.known
     assert (0 < varied).all() and (varied < known).all()
+
+
+def lead(one: Numbered, led: Any) -> list[np.ndarray]:
+    """Q_r (S,A) of the first step after each of 400 episodes that stay in state 0 with action 1 but for a few.
+
+    Args:
+        one: a Gram whose steps share.
+        led: gives the states (H+1,) from the actions (H,).
+    """
+    seen = []
+    for k in range(400):
+        a = np.ones(H, np.int64) if k else np.array([0, 2, 1, 1])
+        one.learn(led(a), a, np.full((H, 1 + M), 0.1))
+        seen.append(one.plan()[0][0, 0].copy())
+    return seen
+
+
+def test_an_action_that_had_bad_luck_in_its_next_states_is_hoped_for_again() -> None:
+    """E is 0 for the one action ever played, and grows with the visits of the state for another."""
+    hope = []
+    for c in (0.0, 0.3):
+        rng = np.random.default_rng(0)
+        one = Numbered("one-hot", None, rule(bonus="variance", retry_bonus=c), True)
+        Q = lead(one, lambda a, rng=rng: np.concatenate([[0], np.where(a == 1, rng.integers(2, size=H), 0)]))
+        hope.append([float(q[0, 0] - q[0, 1]) for q in Q])
+    more = np.subtract(hope[1], hope[0])
+    assert more[-1] > more[40] + 0.01 > more[5] + 0.02 > 0.02
+    again = one.gram.rarity.again[0, 0]
+    assert again[1] < 0.01 < 1.0 < again[0]
+
+
+def test_where_all_next_values_agree_no_pair_is_tried_again_to_the_bit() -> None:
+    made = [
+        np.array(
+            lead(Numbered("one-hot", None, rule(bonus="variance", retry_bonus=c), True), lambda a: np.zeros(H + 1, np.int64))
+        )
+        for c in (0.0, 0.3)
+    ]
+    np.testing.assert_array_equal(*made)

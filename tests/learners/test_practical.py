@@ -63,8 +63,9 @@ def test_every_option_matches_its_slow_version(options: dict, features: str, m: 
     assert learner.dual.max() > 0
 
 
+@pytest.mark.parametrize("retry_bonus", [0.0, 0.3])
 @pytest.mark.parametrize("share", ["nothing", "all"])
-def test_a_bonus_by_variance_matches_its_slow_version(share: str) -> None:
+def test_a_bonus_by_variance_matches_its_slow_version(share: str, retry_bonus: float) -> None:
     options = {
         "bonus": "variance",
         "span_floor": 0.2,
@@ -72,6 +73,7 @@ def test_a_bonus_by_variance_matches_its_slow_version(share: str) -> None:
         "lam": 1e-4,
         "dual_estimate": "plain",
         "noise_bonus": 0.2,
+        "retry_bonus": retry_bonus,
     }
     test_every_option_matches_its_slow_version(options | {"dual_prior": 0.5, "share": share}, "one-hot", 2)
 
@@ -180,6 +182,13 @@ def test_the_default_is_good_on_problems_it_was_not_tuned_on(name: str, limit: f
     result = nr.run(problem, episodes=10_000, trials=2, record_every=10_000, progress=False)
     score = (result.hard_regret + result.hard_violation)[:, -1]
     assert score.max() < limit
+
+
+def test_no_pair_of_a_queue_is_given_up_for_ever() -> None:
+    """In trial 8 a pair has bad luck in its first next states; without the bonus that tries it again the trial is stuck."""
+    result = nr.run("queue", episodes=3000, trials=9, seed=3, record_every=100, progress=False)
+    assert result.stuck == 0.0
+    assert (result.hard_regret + result.hard_violation)[:, -1].max() < 600
 
 
 # --- a dual that features cannot fool ------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ class ReferencePractical(ReferenceAlgorithm1):
         anti_windup: bool = False,
         share: str = "nothing",
         noise_bonus: float = 0.0,
+        retry_bonus: float = 0.0,
         **printed: Any,
     ) -> None:
         super().__init__(phi, H, b, **printed)
@@ -39,7 +40,7 @@ class ReferencePractical(ReferenceAlgorithm1):
         self.dual_estimate, self.dual_prior, self.damping = dual_estimate, dual_prior, damping
         self.schedule, self.share_of_steps = schedule, share
         self.room = np.minimum(self.b, H - self.b).clip(0.01) if anti_windup else np.full(self.m, np.inf)
-        self.pessimism, self.noise_bonus = pessimism, noise_bonus
+        self.pessimism, self.noise_bonus, self.retry_bonus = pessimism, noise_bonus, retry_bonus
         self.gain, self.lack, self.most_gain = np.ones(self.m), np.zeros(self.m), 1.0
         self.missed: list[list[tuple[float, float]]] = [[] for _ in range(self.m)]  # b − V_g and b − G of every episode
 
@@ -79,9 +80,9 @@ class ReferencePractical(ReferenceAlgorithm1):
                         width = beta * norm
                         if self.bonus == "variance" and j <= m:
                             own = [v for v, (e, t) in zip(seen, together, strict=True) if (e.states[t], e.actions[t]) == (s, a)]
-                            mean = sum(own) * norm**2
-                            deviation = np.sqrt(sum((v - mean) ** 2 for v in own) * norm**2)
+                            deviation = self.deviation(own, norm**2)
                             width = self.beta * (self.utility_bonus if j else 1.0) * deviation * norm + beta * norm**2
+                            width = np.hypot(width, self.retry_bonus * self.again(seen, deviation, phi[s], a, Lambda_inv))
                         if self.share_of_steps == "transitions":
                             pay = self.pay(j, h, phi[s, a], doubt[s, a])
                         else:
@@ -95,6 +96,20 @@ class ReferencePractical(ReferenceAlgorithm1):
         self.dual_Q = Q[1 : 1 + m] if self.dual_estimate in ("optimistic", "observed") else Q[1 + m :]
         self.last = Plan(Q[0], Q[1 : 1 + m], V[0], V[1 : 1 + m], policy)
         return self.last
+
+    @staticmethod
+    def deviation(own: list[float], inverse: float) -> float:
+        """σ of the next values of a pair, as far as they differ from the first one; each weighs 1/(n+λ)."""
+        off = np.array(own) - own[0] if own else np.zeros(1)
+        return float(np.sqrt(max((off**2).sum() * inverse - (off.sum() * inverse) ** 2, 0.0)))
+
+    @staticmethod
+    def again(seen: list[float], deviation: float, phi: np.ndarray, a: int, Lambda_inv: np.ndarray) -> float:
+        """E of action a in a state with features phi (A,d): what the mean of next values may be off by, with a logarithm."""
+        spread = max(seen) - min(seen) if seen else 0.0
+        visits = [1.0 / (phi[b] @ Lambda_inv @ phi[b]) for b in range(len(phi))]
+        L = np.log(sum(visits) / visits[a])
+        return float(deviation * np.sqrt(2 * L / visits[a]) + 0.5 * spread * L / visits[a])
 
     def doubt(self, h: int) -> np.ndarray:
         """D (S,A,1+m) of the noise of what step h pays; steps that share all they learn share that too."""

@@ -137,6 +137,10 @@ class SweepRule(Truncation, Protocol):
         """(J,) c of each objective's bonus for what a step pays; 0 for none."""
 
     @property
+    def retry(self) -> Array:
+        """(J,) c' of each objective's bonus that tries a pair again; 0 for none."""
+
+    @property
     def pessimistic(self) -> bool:
         """Whether the dual's own objectives are."""
 

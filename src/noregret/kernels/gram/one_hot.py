@@ -12,8 +12,9 @@ import numpy as np
 
 from noregret.kernels.compiler.flat import flat, index, row
 from noregret.kernels.compiler.jit import jit
-from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, teach
-from noregret.kernels.gram.noise import Noise, no_noise, notice, renew, varies, with_doubt
+from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, spread, teach
+from noregret.kernels.gram.noise import Noise, joined, no_noise, notice, renew, varies, with_doubt
+from noregret.kernels.gram.retry import Rarity, doubt_of_next, no_rarity, renew_rarity, visit
 from noregret.kernels.steps.softmax import soft_max
 from noregret.kernels.types import COUNTS, Array, Bonus, Bounds, Flags, Index, Integers, Pair, Places, PlanTables, SweepRule
 
@@ -33,6 +34,7 @@ class OneHotGram(NamedTuple):
     reaches: Places  # (1,) how many next states were seen, when shared; else (0,): the states visited one step later
     reached: Places  # (1,S) or (0,S) which, in order of appearance
     noise: Noise | None  # of what was observed
+    rarity: Rarity | None  # of pairs
 
     def limits(self) -> dict[str, tuple[int, int]]:
         """Fields that kernels index with or count with, and the least and largest number each may hold."""
@@ -41,8 +43,21 @@ class OneHotGram(NamedTuple):
         return dict.fromkeys(places, (0, S - 1)) | dict.fromkeys(numbers, (0, S)) | {"visits": COUNTS, "times": COUNTS}
 
 
-def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = False, noise: bool = False) -> OneHotGram:
-    """Make a Gram without data, Λ = λI; with ``shared`` all steps have one regression; ``noise`` is looked at."""
+def one_hot_gram(
+    H: int, S: int, A: int, J: int, lam: float, *, shared: bool = False, noise: bool = False, retry: bool = False
+) -> OneHotGram:
+    """Make a Gram without data, Λ = λI.
+
+    Args:
+        H: steps.
+        S: states.
+        A: actions.
+        J: objectives that are observed.
+        lam: λ.
+        shared: whether all steps have one regression.
+        noise: whether the noise of what is observed is looked at.
+        retry: whether it is looked at how rare pairs are.
+    """
     steps = 1 if shared else H
     gram = OneHotGram(
         lam=float(lam),
@@ -57,6 +72,7 @@ def one_hot_gram(H: int, S: int, A: int, J: int, lam: float, *, shared: bool = F
         reaches=np.zeros(int(shared), dtype=np.uint32),
         reached=np.zeros((int(shared), S), dtype=np.uint32),
         noise=no_noise(steps, S, A, J) if noise else None,
+        rarity=no_rarity(steps, S, A) if retry else None,
     )
     gram.fit[..., 0] = 1.0 / lam
     gram.fit[..., 1] = 1.0 / np.sqrt(lam)
@@ -92,6 +108,7 @@ def take(gram: OneHotGram, g: int, pair: Pair, s_next: Index, observed: Array, i
     for j in range(2, observed.shape[1]):
         fit[g, s, a, 2 + j] += observed[i, j]
     take_noise(gram.noise, g, (s, a), observed, i, fit[g, s, a, 0])
+    visit(gram.rarity, g, s)
     count = successors[g, s, a]
     place = 0
     while place < count and successor[g, s, a, place] != s_next:
@@ -165,7 +182,9 @@ def _estimate(gram: OneHotGram, start: int, h: int, tables: PlanTables, beta: Bo
 
 def _sweep(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
     if rule.by_variance:  # l. 5-9
-        estimate_by_variance(gram, h, tables, rule, doubts(gram, h))
+        noisy = doubts(gram, h)
+        estimate_by_variance(gram, h, tables, rule, noisy)
+        estimate_from(gram, len(rule.b) + 1, h, tables, (tables.bonus[0], rule.noise, noisy), (rule.floor, rule.cap[h]))
     else:
         estimate_from(gram, 0, h, tables, (tables.bonus[0], rule.noise, doubts(gram, h)), (rule.floor, rule.cap[h]))
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
@@ -173,41 +192,60 @@ def _sweep(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, Y: Arr
 
 @partial(jit, inline=True)
 def estimate_by_variance(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, noisy: bool) -> None:
-    """:func:`estimate` with a bonus of β_j (σ_j n^-1/2 + s_j/n) for the 1 + m first objectives, joined with c_j D_j.
+    """:func:`estimate` of the 1 + m first objectives with β_j (σ_j n^-1/2 + s_j/n), joined with c'_j E_j and c_j D_j.
 
     The form is that of an empirical Bernstein bound, without its logarithm. Here σ_j² is the variance of V_j,h+1 over the next
-    states of the pair, s_j the spread that the bonus by span has, and n the visits, plus λ; D_j covers what a step pays. A
-    pair that leads to one state needs no more than a few visits. Further objectives have their usual bonus.
+    states of the pair, s_j the spread that the bonus by span has, and n the visits, plus λ. A pair that leads to one state
+    needs no more than a few visits. E_j tries pairs again (:mod:`noregret.kernels.gram.retry`), D_j covers what a step pays.
     """
     Q, V, floor, cap, known = tables.Q, tables.V, rule.floor, rule.cap[h], len(rule.b)
     J, S, A, width = Q.shape[1], index(Q.shape[2]), index(Q.shape[3]), index(gram.fit.shape[3])
     step, observed, active, q, v = index(row(gram.visits, h)), gram.fit.shape[3] - 2, gram.active, flat(Q), flat(V)
     fit, successors, successor, times = flat(gram.fit), flat(gram.successors), flat(gram.successor), flat(gram.times)
-    for j in range(J):
-        data = index(j if j < observed else j - observed + 1)
-        V_j, Q_j, D_j = index((h + 1) * J + j) * S, index(h * J + j) * S * A, (step * index(observed) + data) * S * A
-        beta, bonus, c, first = rule.beta[j], tables.bonus[0, j], rule.noise[j] if noisy else 0.0, j <= known
+    visits = flat(gram.visits)
+    for one in range(0, known + 1, 2):  # objectives two at a time: their sums stay in registers
+        two = min(one + 1, known)
+        beta_one, beta_two, bonus_one, bonus_two = rule.beta[one], rule.beta[two], tables.bonus[0, one], tables.bonus[0, two]
+        c_one, c_two = (rule.noise[one], rule.noise[two]) if noisy else (0.0, 0.0)
+        again_one, again_two, far_one, far_two = rule.retry[one], rule.retry[two], 0.0, 0.0
+        if again_one > 0.0:
+            far_one, far_two = spread(gram, h, tables, one), spread(gram, h, tables, two)
+        hoping = far_one > 0.0 or far_two > 0.0
+        V_one, V_two = index((h + 1) * J + one) * S, index((h + 1) * J + two) * S  # where V_one,h+1 begins in v
+        Q_one, Q_two = index(h * J + one) * S * A, index(h * J + two) * S * A
+        D_one, D_two = (step * index(observed) + index(one)) * S * A, (step * index(observed) + index(two)) * S * A
         for i in range(index(gram.actives[step])):
             s = index(active[step, i])
             at_pair = (step * S + s) * A  # of (h,s,a)
+            if hoping:
+                renew_rarity(gram.rarity, step * S + s, A, fit, width)
             for pair in range(s * A, s * A + A):
-                at = at_pair * width
-                begin, end = at_pair * S, at_pair * S + index(successors[at_pair])
-                inverse, norm, total, mean, square = fit[at], fit[at + index(1)], fit[at + index(2) + data], 0.0, 0.0
-                for place in range(begin, end):
-                    worth = times[place] * v[V_j + index(successor[place])]
-                    total += worth
-                    mean += worth
-                more = bonus * norm
-                if first:
-                    mean *= inverse
-                    for place in range(begin, end):
-                        apart = v[V_j + index(successor[place])] - mean
-                        square += times[place] * apart * apart
-                    more = beta * np.sqrt(square * inverse) * norm + bonus * inverse
-                    if noisy:
-                        more = with_doubt(more, gram.noise, D_j + pair, c)
-                q[Q_j + pair] = max(min(total * inverse + more, cap), floor)
+                at, begin = at_pair * width, at_pair * S
+                inverse, norm, n, where = fit[at], fit[at + index(1)], visits[at_pair], index(successor[begin])
+                origin_one, origin_two, total_one, total_two = v[V_one + where], v[V_two + where], 0.0, 0.0
+                square_one, square_two = 0.0, 0.0  # of how far next values lie from the first one
+                for place in range(begin, begin + index(successors[at_pair])):
+                    s_next = index(successor[place])
+                    often, value_one, value_two = times[place], v[V_one + s_next], v[V_two + s_next]
+                    total_one += often * value_one
+                    total_two += often * value_two
+                    square_one += often * (value_one - origin_one) * (value_one - origin_one)
+                    square_two += often * (value_two - origin_two) * (value_two - origin_two)
+                mean_one, mean_two = (total_one - n * origin_one) * inverse, (total_two - n * origin_two) * inverse
+                sigma_one = np.sqrt(max(square_one * inverse - mean_one * mean_one, 0.0))
+                sigma_two = np.sqrt(max(square_two * inverse - mean_two * mean_two, 0.0))
+                more = beta_one * sigma_one * norm + bonus_one * inverse
+                other = beta_two * sigma_two * norm + bonus_two * inverse
+                if hoping:
+                    more = joined(more, again_one * doubt_of_next(gram.rarity, at_pair, sigma_one, far_one))
+                    other = joined(other, again_two * doubt_of_next(gram.rarity, at_pair, sigma_two, far_two))
+                if noisy:
+                    more = with_doubt(more, gram.noise, D_one + pair, c_one)
+                    other = with_doubt(other, gram.noise, D_two + pair, c_two)
+                total_one += fit[at + index(2) + index(one)]
+                total_two += fit[at + index(2) + index(two)]
+                q[Q_one + pair] = max(min(total_one * inverse + more, cap), floor)
+                q[Q_two + pair] = max(min(total_two * inverse + other, cap), floor)
                 at_pair += index(1)
 
 

@@ -10,7 +10,10 @@ By ``bonus``, the β of objective j at step h is multiplied by
 All three look at the next values. What the step itself pays is covered by ``noise_bonus`` c: the bonus is √(B² + (cD)²), with D
 from the noise seen so far (:mod:`noregret.kernels.gram.noise`), and B alone where nothing varies.
 
-The utilities have ``utility_bonus`` times the reward's β, and the same c. The objectives that the dual alone looks at
+None of the three grows again where a pair was given up. ``retry_bonus`` c' adds the same again for next values,
+√(B² + (cD)² + (c'E)²), with a logarithm that grows until the pair is tried again (:mod:`noregret.kernels.gram.retry`).
+
+The utilities have ``utility_bonus`` times the reward's β, and the same c and c'. The objectives that the dual alone looks at
 (:mod:`noregret.learners.lsvi.dual`) have a bonus of their own: what was never tried is worth ``dual_prior`` of the cap, or the
 bonus is taken off, times ``pessimism``. Kernels: ``step_bonus`` and ``untried`` of :mod:`noregret.kernels.steps.primal_dual`.
 """
@@ -50,6 +53,7 @@ def numbers(c: Resolved, spec: SomeSpec, lam: float) -> dict[str, Any]:
     noise[1 + m :] = c.pessimism * noise[1] if c.dual_estimate == "pessimistic" else 0.0
     return constant(beta) | {
         "noise": noise,
+        "retry": np.where(np.arange(len(beta)) <= m, c.retry_bonus, 0.0),
         "span_floor": c.span_floor if c.bonus != "constant" else -1.0,
         "by_variance": c.bonus == "variance",
     }
@@ -57,7 +61,7 @@ def numbers(c: Resolved, spec: SomeSpec, lam: float) -> dict[str, Any]:
 
 def constant(beta: Array) -> dict[str, Any]:
     """The entries of the rule for the printed bonus, β (J,) of each objective."""
-    return {"beta": beta, "span_floor": -1.0, "by_variance": False, "noise": np.zeros(len(beta))}
+    return {"beta": beta, "span_floor": -1.0, "by_variance": False, "noise": np.zeros(len(beta)), "retry": np.zeros(len(beta))}
 
 
 def own_bonus(rule: Rule) -> Array:

@@ -26,6 +26,7 @@ class Rule(NamedTuple):
     span_floor: float  # least spread that β is multiplied by; negative for a constant β
     by_variance: bool  # whether β is multiplied by the deviation of the next values of a pair, and the spread divided by n
     noise: Array  # (J,) c of each objective, of the bonus for what a step pays; 0 as printed
+    retry: Array  # (J,) c' of each objective, of the bonus that tries a pair again; 0 as printed
     pessimistic: bool  # what the dual's own objectives are
     corrected: bool  # whether a dual with a memory follows the estimate, corrected by what was observed, or that alone
     alpha_anytime: bool

@@ -32,7 +32,14 @@ def feature_map(spec: Spec, features: GivenFeatures) -> tuple[Array | None, int,
 
 
 def empty_gram(
-    spec: Spec, phi: Array | None, J: int, lam: float, estimates: int | None = None, shared: bool = False, noise: bool = False
+    spec: Spec,
+    phi: Array | None,
+    J: int,
+    lam: float,
+    estimates: int | None = None,
+    shared: bool = False,
+    noise: bool = False,
+    retry: bool = False,
 ) -> OneHotGram | TableGram:
     """Λ = λI and no data, for J objectives; ``estimates`` are regressed, by default as many.
 
@@ -44,9 +51,10 @@ def empty_gram(
         estimates: how many objectives are regressed with a table φ; None for J.
         shared: whether all steps have one regression.
         noise: whether the noise of what is observed is looked at.
+        retry: whether it is looked at how rare pairs are, which counts can.
     """
     if phi is None:
-        return one_hot_gram(spec.horizon, spec.n_states, spec.n_actions, J, lam, shared=shared, noise=noise)
+        return one_hot_gram(spec.horizon, spec.n_states, spec.n_actions, J, lam, shared=shared, noise=noise, retry=retry)
     return table_gram(phi, spec.horizon, J, lam, estimates, shared, noise)
 
 
@@ -62,7 +70,7 @@ def sharing_gram(spec: Spec, phi: Array | None, lam: float, rule: Rule, share: s
     """
     observed, J, noise = 1 + spec.n_constraints, len(rule.beta), bool(rule.noise.max() > 0.0)
     if share != "transitions":
-        return empty_gram(spec, phi, observed, lam, J, share == "all", noise)
+        return empty_gram(spec, phi, observed, lam, J, share == "all", noise, bool(rule.retry.max() > 0.0))
     moves, means = (empty_gram(spec, phi, observed, lam, J, each, noise) for each in (True, False))
     return timetable_gram(moves, means, empty_tables(spec, J), (own_bonus(rule), rule.noise), observed)
 

@@ -33,7 +33,7 @@ TABLE = Constants(
         tuned=("0.000299*(d*H*sqrt(log(4*log(max(A, 2))*d*(K*H)/p)))", FOUND),
         paper=(1, "not reported; chosen, with neighbours shown by noregret paper"),
         practical=("1.8/sqrt(H)", "times the spread of the next values"),
-        counts=("1.35/sqrt(H)", "times the deviation of the next values"),
+        counts=("(0.47 if retry_bonus > 0 else 1.35)/sqrt(H)", "times the deviation of the next values"),
         shared=(0.2, "chosen on MountainCar and CartPole with Fourier features"),
     ),
     Number(
@@ -117,6 +117,14 @@ TABLE = Constants(
         counts=("min(0.35, 0.8/sqrt(H))", "times the deviation of what a step pays; all steps learn from each"),
         shared=(0, "not tried there; the constant bonus does not vanish where next values agree"),
     ),
+    Number(
+        "retry_bonus",
+        every=(0, PRINTED),
+        counts=(
+            "0.6/sqrt(H) if bonus == 'variance' else 0",
+            "times the deviation of the next values, until a pair that was given up is tried again",
+        ),
+    ),
     Word(
         "dual_estimate",
         dual.WORDS,
@@ -181,6 +189,7 @@ TABLE = Constants(
     presets=("theory", "paper", "practical", "safe", "tuned"),
     where={
         "span_floor": "bonus != 'constant'",
+        "retry_bonus": "bonus == 'variance'",
         "dual_prior": "dual_estimate == 'plain' or dual_estimate == 'corrected'",
         "pessimism": "dual_estimate == 'pessimistic'",
         "damping": "dual_estimate != 'observed'",
