@@ -40,6 +40,7 @@ from noregret.experiments.compare.settings import STOPPED as LEFT
 from noregret.experiments.compare.settings import Entry
 from noregret.experiments.leaderboard import Contest, settings
 from noregret.experiments.leaderboard.settings import entries as everyone
+from noregret.kernels.compiler.guests import is_guest
 from noregret.report.leaderboard import Leaderboard, page
 from noregret.results import Outcome
 from noregret.runs import How
@@ -108,9 +109,10 @@ def _play(asked: argparse.Namespace) -> bool:
 
 
 def everybody() -> list[Entry]:
-    """All learners; the one whose preset is by hand also as the search would have it."""
+    """All learners of noregret's own; the one whose preset is by hand also as the search would have it."""
     both = [Entry(f"{BY_HAND} (by hand)", BY_HAND, {}), Entry(f"{BY_HAND} (searched)", BY_HAND, dict(found_by_hand()))]
-    return [entry for each in everyone() for entry in (both if each.name == BY_HAND else [each])]
+    ours = [entry for entry in everyone() if not is_guest(learners.get(entry.name).__module__)]
+    return [entry for each in ours for entry in (both if each.name == BY_HAND else [each])]
 
 
 def named(names: Sequence[str]) -> list[Entry]:

@@ -20,7 +20,7 @@ from benchmarks.tuning import page, search, tables
 from benchmarks.tuning.__main__ import main, put
 from benchmarks.tuning.search import Form, Found, forms, part, score, sizes, yardstick
 
-from benchmarks import tuning
+from benchmarks import release, tuning
 from noregret import learners
 from noregret.errors import FileError, InputError
 from noregret.learners.lsvi import lsvi_ucb
@@ -351,7 +351,7 @@ def test_every_form_is_searched_but_those_that_the_pages_name() -> None:
     text = (page.HERE.parents[1] / "docs" / "practical.md").read_text("utf-8")
     said = text[text.index("**What was not searched.**") :].partition("\n\n")[0]
     unsearched = {name.removesuffix("-tuned") for name in SLOW} | (
-        set(learners.names()) - set(search.read_spaces()) - {"uniform"}
+        {entry.name for entry in release.everybody()} - set(search.read_spaces()) - {"uniform"}
     )
     for name in unsearched | {"slucb-qvi"} | {learner for learner, _ in left}:
         assert f"`{name}`" in said, name

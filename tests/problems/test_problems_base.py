@@ -46,6 +46,7 @@ def kernel(*, seed: int = 0) -> np.ndarray:
 
 REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("P not numbers", parts(P="kernel"), "P is not an array of numbers"),
+    ("P text", parts(P=np.full((2, 3, 2, 3), "0.5\n")), "P is not an array of numbers: '0.5\\n' is text"),
     ("P ragged", parts(P=[[1.0], [0.5, 0.5]]), "P is not an array of numbers"),
     ("P with three axes", parts(P=np.ones((S, A, S))), "P has shape (3, 2, 3); expected (H,S,A,S)"),
     ("P not square", parts(P=np.ones((H, S, A, S + 1))), "P has shape (2, 3, 2, 4)"),

@@ -58,9 +58,9 @@ def floats(name: str, value: ArrayLike) -> Array:
     try:
         if np.iscomplexobj(value):
             raise TypeError("complex numbers")
-        array = np.array(value, dtype=np.float64, order="C")
-        if np.asarray(value).dtype.kind in "SU":
-            raise TypeError(f"{value!r:.60} is text")
+        array, given = np.array(value, dtype=np.float64, order="C"), np.asarray(value)
+        if given.dtype.kind in "SU":
+            raise TypeError(f"{given.flat[0].item() if given.size else ''!r:.60} is text")
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is not an array of numbers: {error}") from None
     refuse(name, ~np.isfinite(array), array, "a finite number")

@@ -55,6 +55,7 @@ from noregret.kernels.steps.programs import Basis, Rows, mixture, solve
 from noregret.kernels.steps.programs import basis as new_basis
 from noregret.kernels.steps.programs import rows as new_rows
 from noregret.kernels.types import COUNTS, GramOfStates, Integers
+from noregret.learners.arrays import numbers
 from noregret.learners.lsvi.least_squares import RIDGE, LeastSquaresLearner
 from noregret.learners.lsvi.primal_dual import backward
 from noregret.learners.lsvi.rule import Rule
@@ -318,10 +319,7 @@ class ExploreThenCommit(RewardFree):
 
 def _table(name: str, value: ArrayLike, shape: tuple[int, int, int]) -> Array:
     """(n,H,S,A) finite numbers; a table alone is the first of one."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not an array of numbers: {error}") from None
+    array = numbers(name, value)
     array = array[None] if array.ndim == 3 else array
     if array.ndim != 4 or array.shape[1:] != shape or len(array) == 0:
         raise InputError(f"{name} has shape {np.shape(value)}; expected {shape}, the steps, states and actions")
@@ -331,10 +329,7 @@ def _table(name: str, value: ArrayLike, shape: tuple[int, int, int]) -> Array:
 
 
 def _thresholds(value: ArrayLike) -> Array:
-    try:
-        b = np.atleast_1d(np.array(value, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"thresholds is not an array of numbers: {error}") from None
+    b = np.atleast_1d(numbers("thresholds", value))
     if b.ndim != 1 or not np.isfinite(b).all():
         raise InputError(f"thresholds is {value!r}; expected a finite number for each utility")
     return b
