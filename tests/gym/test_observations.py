@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.gym.spaces import MOST_NUMBERS, Observations
+from noregret.gym.spaces import MOST_NUMBERS, Observations, number_of
 
 spaces = gymnasium.spaces
 BOX = spaces.Box(-1.0, 1.0, (2,), dtype=np.float64)
@@ -34,12 +34,52 @@ def test_parts_are_plain_numbers_in_the_order_of_the_space(space: Any, observati
     assert see(0, observation).tolist() == vector
 
 
+class Spoken(gymnasium.Space[str]):
+    """Texts as MiniGrid has them: a space of its own whose type is str."""
+
+    def __init__(self) -> None:
+        super().__init__(dtype=str)
+
+
+@pytest.mark.parametrize("space", [spaces.Text(20), Spoken()])
+def test_a_text_is_one_number_that_is_its_own(space: Any) -> None:
+    """A Dict with a mission was refused."""
+    see = Observations.of(spaces.Dict(mission=space, x=BOX))
+    one, same, other = (see(0, {"mission": said, "x": [0.5, -1.0]}).tolist() for said in ("go left", "go left", "go right"))
+    assert see.dimension == 3 and one == same and one[0] != other[0] and one[1:] == other[1:] == [0.5, -1.0]
+    assert len({number_of(f"fetch a {i} key") for i in range(200)}) == 200 and Observations.of(space)(0, "go left") == one[0]
+    with pytest.raises(nr.NoRegretError, match=r"step 3: observation\['mission'\] is 7; expected a text"):
+        see(3, {"mission": 7, "x": [0.5, -1.0]})
+
+
+class Told(gymnasium.Env[Any, Any]):
+    """The mission says which action pays, and paying costs nothing; the image shows nothing."""
+
+    observation_space = spaces.Dict(image=spaces.Box(0.0, 1.0, (2,), dtype=np.float64), mission=Spoken())
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.right = bool(self.np_random.integers(2))
+        return self._seen(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return self._seen(), float(bool(action) == self.right), False, False, {"cost": 0.0}
+
+    def _seen(self) -> dict[str, Any]:
+        return {"image": np.zeros(2), "mission": "go right" if self.right else "go left"}
+
+
+def test_an_agent_does_what_a_text_says() -> None:
+    agent = nr.Agent(Told(), cost="cost", limit=1.0, horizon=4, seed=0).learn(60, progress_bar=False)
+    assert np.mean(agent.rewards[-20:]) > 3.5  # either action alone brings 2
+
+
 @pytest.mark.parametrize(
     ("space", "words"),
     [
-        (spaces.Dict(image=IMAGE, mission=spaces.Text(9)), "observation['mission'] is a Text;.*FilterObservation .* 'mission'"),
-        (spaces.Tuple((BOX, spaces.Text(9))), "observation[1] is a Text;.*TransformObservation"),
-        (spaces.Text(9), "observation is a Text;.*TransformObservation"),
+        (spaces.Dict(image=IMAGE, all=spaces.Sequence(BOX)), "observation['all'] is a Sequence;.*FilterObservation .* 'all'"),
+        (spaces.Tuple((BOX, spaces.Sequence(BOX))), "observation[1] is a Sequence;.*TransformObservation"),
         (spaces.Sequence(BOX), "observation is a Sequence;"),
         (spaces.Graph(BOX, None), "observation is a Graph;"),
         (spaces.OneOf((BOX, spaces.Discrete(2))), "observation is a OneOf;"),
@@ -49,7 +89,7 @@ def test_parts_are_plain_numbers_in_the_order_of_the_space(space: Any, observati
     ids=lambda value: value.split(";")[0] if isinstance(value, str) else "",
 )
 def test_what_is_not_so_many_numbers_is_refused_with_what_to_do(space: Any, words: str) -> None:
-    """Dicts with a Text ended in NotImplementedError; an image of a screen was taken, and filled the memory."""
+    """Dicts with a Sequence ended in NotImplementedError; an image of a screen was taken, and filled the memory."""
     with pytest.raises(nr.NoRegretError, match=words.replace("[", r"\[").replace("]", r"\]")) as caught:
         Observations.of(space)
     assert "\n" not in str(caught.value)

@@ -1,13 +1,15 @@
 """Between an environment's observations and what a learner sees: numbers or vectors.
 
 An observation of a Discrete space is one of the numbers 0..n-1 for the learner. Any other observation is a vector: the entries
-of Box, MultiDiscrete and MultiBinary, one number for each Discrete part, and the parts of Dict and Tuple one after the other in
-the order of the space. Numbers keep their order: 10 lies between 9 and 11.
+of Box, MultiDiscrete and MultiBinary, one number for each Discrete part and each text, and the parts of Dict and Tuple one
+after the other in the order of the space. Numbers keep their order: 10 lies between 9 and 11. A text, such as a mission of MiniGrid,
+is a number that is the same for the same text and another one for nearly every other text; its order means nothing.
 """
 
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
@@ -61,10 +63,11 @@ def plain(observation: object, first: int) -> NDArray[np.generic]:
 
 
 class Part(NamedTuple):
-    """A part of observations that is an array or a number: where it stands in Dicts and Tuples, and how many numbers it has."""
+    """A part of observations that is an array, a number or a text: where it stands, and how many numbers it has."""
 
     keys: tuple[str | int, ...]
     size: int
+    text: bool = False
 
     @property
     def name(self) -> str:
@@ -85,6 +88,10 @@ class Part(NamedTuple):
                 part = part[key]
             else:
                 raise InputError(f"step {step}: observation is {shown(observation)}; expected an entry {self.name}")
+        if self.text:
+            if not isinstance(part, str):
+                raise InputError(f"step {step}: {self.name} is {shown(part)}; expected a text")
+            return np.array([number_of(part)])
         try:
             numbers = np.array(part, dtype=np.float64).ravel()  # a copy, as above
         except (TypeError, ValueError):
@@ -93,6 +100,20 @@ class Part(NamedTuple):
         if len(numbers) != self.size:
             raise InputError(f"step {step}: {self.name} has {len(numbers)} numbers; expected {self.size}")
         return numbers
+
+
+def number_of(text: str) -> float:
+    """The number that stands for a text: 24 bits of a checksum, the same in every process.
+
+    >>> number_of("go to the red ball") == number_of("go to the red ball") != number_of("go to the blue ball")
+    True
+    """
+    return float(zlib.crc32(text.encode()) & 0xFFFFFF)
+
+
+def is_text(space: Space[object]) -> bool:
+    """Tell whether the observations of a space are texts: Text, and spaces of others whose type is str."""
+    return space.dtype is not None and space.dtype.kind == "U"
 
 
 def parts_of(space: Space[object], keys: tuple[str | int, ...] = ()) -> Iterator[Part]:
@@ -111,14 +132,16 @@ def parts_of(space: Space[object], keys: tuple[str | int, ...] = ()) -> Iterator
         yield Part(keys, math.prod(space.shape))
     elif is_discrete(space):
         yield Part(keys, 1)
+    elif is_text(space):
+        yield Part(keys, 1, text=True)
     else:
         part, kind = Part(keys, 0), type(space).__name__
         advice = "gymnasium.wrappers.TransformObservation, which makes numbers of it"
         if keys and isinstance(keys[0], str):
             advice = f"gymnasium.wrappers.FilterObservation with the other entries, without {keys[0]!r}, or {advice}"
         raise InputError(
-            f"observation space: {part.name} is a {kind}; expected Box, Discrete, MultiDiscrete, MultiBinary, or a Dict or "
-            f"Tuple of these: wrap the env in {advice}"
+            f"observation space: {part.name} is a {kind}; expected Box, Discrete, MultiDiscrete, MultiBinary, Text, or a Dict "
+            f"or Tuple of these: wrap the env in {advice}"
         )
 
 
@@ -151,7 +174,7 @@ class Observations:
                 f"observation space is {shown(space)}, {dimension:,} numbers; expected 1 to {MOST_NUMBERS:,}: wrap the env in "
                 f"gymnasium.wrappers.TransformObservation, which shows what matters, or an image in ResizeObservation"
             )
-        return Observations(0, dimension, 0, parts if parts[0].keys else ())
+        return Observations(0, dimension, 0, parts if parts[0].keys or parts[0].text else ())
 
     def __call__(self, step: int, observation: object) -> Observation:
         """Make the number 0..n-1 or the finite vector of an observation.
