@@ -2,8 +2,8 @@
 
 An observation of a Discrete space is one of the numbers 0..n-1 for the learner. Any other observation is a vector: the entries
 of Box, MultiDiscrete and MultiBinary, one number for each Discrete part and each text, and the parts of Dict and Tuple one
-after the other in the order of the space. Numbers keep their order: 10 lies between 9 and 11. A text, such as a mission of MiniGrid,
-is a number that is the same for the same text and another one for nearly every other text; its order means nothing.
+after the other in the order of the space. Numbers keep their order: 10 lies between 9 and 11. A text, such as a mission of
+MiniGrid, is a number that is the same for the same text and another one for nearly every other text; its order means nothing.
 """
 
 from __future__ import annotations
