@@ -261,6 +261,13 @@ def test_the_summary_begins_with_met_or_not_met():
     assert a.learner.about in a.summary().splitlines()[1]
 
 
+def test_an_interval_stays_where_totals_can_be():
+    a = agent(constraint_names=["waiting"])
+    for total in (0.0, 0.0, 4.0):
+        a.tell_episode([x(h) for h in range(H + 1)], [0] * H, [0.0] * H, [total / H] * H)
+    assert a.summary().startswith("met: waiting 1.333 [0, 7.07], at most 3")
+
+
 def test_the_summary_warns_where_what_was_expected_stays_away_from_what_came():
     a = agent(constraint_names=["waiting"])
     expected = [1.0]

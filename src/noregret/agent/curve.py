@@ -81,14 +81,19 @@ class Curve:
     # --- in words --------------------------------------------------------------------------------------------------------
 
     def verdicts(self) -> list[str]:
-        """For each limit a line: met or not met, with the mean and its interval over recent episodes."""
+        """For each limit a line: met or not met, with the mean and its interval over recent episodes.
+
+        The interval of totals that were never below 0, or never above, does not go there either.
+        """
         o, n = self.objectives, min(SUMMED, len(self))
         if not n:
             return [f"not known yet: {stated}" for stated in o.stated()]
         recent = np.array(self.values[-n:])
-        found, good = mean_interval(recent), o.meets(recent.mean(axis=0))
+        found, good, every = mean_interval(recent), o.meets(recent.mean(axis=0)), np.array(self.values)
+        low = np.where(every.min(axis=0) >= 0.0, found.low.clip(0.0), found.low)
+        high = np.where(every.max(axis=0) <= 0.0, found.high.clip(None, 0.0), found.high)
         return [
-            f"{'met' if good[i] else 'not met'}: {o.names[i]} {found.mean[i]:.4g} [{found.low[i]:.4g}, {found.high[i]:.4g}], "
+            f"{'met' if good[i] else 'not met'}: {o.names[i]} {found.mean[i]:.4g} [{low[i]:.4g}, {high[i]:.4g}], "
             f"{'at most' if o.costs else 'at least'} {limit:g}, over the last {n} episodes"
             for i, limit in enumerate(o.limits)
         ]
