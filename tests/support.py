@@ -8,6 +8,7 @@ import numpy as np
 
 from noregret import learners
 from noregret.features import one_hot
+from noregret.kernels.compiler.guests import is_guest
 from noregret.kernels.worlds import world as worlds
 from noregret.learners.lsvi.table import TABLE
 from noregret.learners.presets import Resolved
@@ -21,7 +22,10 @@ from noregret.testing.cases import fitting, small, told
 from tests.reference import world as slow_world
 from tests.reference.algorithm1 import ReferenceAlgorithm1
 
-__all__ = ["CONSTANTS", "begin", "chosen", "fitting", "limited", "slow_curves", "slow_twin", "small", "told", "trial"]
+__all__ = ["CONSTANTS", "OURS", "begin", "chosen", "fitting", "limited", "slow_curves", "slow_twin", "small", "told", "trial"]
+
+#: noregret's own learners, by name. Other tests register learners of theirs, also while pytest collects.
+OURS = [name for name in learners.names() if not is_guest(learners.get(name).__module__)]
 
 #: A setting in which little data already moves policies, duals and caps; the printed form, but for its truncation.
 CONSTANTS: dict[str, Any] = {

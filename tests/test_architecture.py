@@ -82,6 +82,16 @@ def test_the_long_files_of_tests_are_there() -> None:
     assert [name for name in FIRST if not (ROOT / "tests" / name).is_file()] == []
 
 
+def test_no_test_is_made_for_whatever_happens_to_be_registered() -> None:
+    """Tests register learners and problems of theirs, also while pytest collects: ``tests.support.OURS`` has noregret's own."""
+    made = [
+        path
+        for path in Path(__file__).parent.rglob("*.py")
+        if re.search(r"parametrize\([^\n(]*names\(\)", path.read_text("utf-8"))
+    ]
+    assert made == []
+
+
 def test_every_line_of_algorithm_1_is_marked() -> None:
     """The paper prints 16 numbered lines; those of the loop and of playing are the runner's and the world's."""
     marked: dict[str, set[int]] = {}

@@ -24,6 +24,7 @@ from noregret.runs import How
 from noregret.runs.runner import Sitting
 from noregret.runs.schedule import Summary
 from tests import growing
+from tests.support import OURS
 
 ROOT = Path(__file__).parents[2]
 Command = Callable[..., tuple[int, str, str]]
@@ -280,5 +281,4 @@ def test_the_preset_by_hand_is_a_row_of_its_own_beside_what_the_search_found() -
         assert keys["practical"].constants[name] == pytest.approx(float(factor) * keys["by hand"].constants[name])
     labels = [entry.label for entry in release.everybody()]
     assert {"primal-dual-lsvi (by hand)", "primal-dual-lsvi (searched)"} <= set(labels)
-    ours = [name for name in learners.names() if learners.get(name).__module__.startswith("noregret.")]
-    assert len(labels) == len(ours) + 1 and growing.Growing.name in set(learners.names()) - {*labels}, "no guest is played"
+    assert len(labels) == len(OURS) + 1 and growing.Growing.name in set(learners.names()) - {*labels}, "no guest is played"

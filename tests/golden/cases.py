@@ -13,7 +13,7 @@ import llvmlite.binding
 import noregret as nr
 from noregret.learners.registry import get_for
 from noregret.runs.prepare import prepare
-from tests.support import CONSTANTS
+from tests.support import CONSTANTS, OURS
 
 FILE = Path(__file__).parent / "golden.json"
 
@@ -81,15 +81,10 @@ class Case(NamedTuple):
         return able if self.written else []
 
 
-def is_ours(learner: str) -> bool:
-    """Tell whether a learner is noregret's own; other tests of the same process register theirs."""
-    return nr.learners.get(learner).__module__.startswith("noregret.")
-
-
 def cases() -> dict[str, Case]:
     """Every learner with every preset on the problems that fit, and :data:`OPTIONS`; by name."""
     made = []
-    for learner in filter(is_ours, nr.learners.names()):
+    for learner in OURS:
         cls = nr.learners.get(learner)
         tables = STEPWISE if cls.stepwise else SEVERAL if cls.several else TABLES
         fit = dict.fromkeys((*tables, *[FEATURES] * (learner in LINEAR)), cls.presets)

@@ -11,9 +11,10 @@ from noregret.cli import app
 from noregret.errors import InputError
 from noregret.learners.registry import abilities, fitting
 from noregret.testing.cases import Case, small
+from tests.support import OURS
 
 
-@pytest.mark.parametrize("name", learners.names())
+@pytest.mark.parametrize("name", OURS)
 def test_what_is_listed_is_true(name: str) -> None:
     """A learner that is said to take several constraints, or features, does; another one refuses them."""
     able = abilities(name)

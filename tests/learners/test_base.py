@@ -19,18 +19,19 @@ from noregret.learners.fixed import FixedPolicy
 from noregret.learners.presets import Constants, Number
 from noregret.learners.registry import get_for
 from noregret.problems.continuous import ContinuousSpec
+from tests.support import OURS
 
 CONTINUOUS = ContinuousSpec(3, [1.0], OneHot(2, 2))
 
 
-@pytest.mark.parametrize("name", learners.names())
+@pytest.mark.parametrize("name", OURS)
 def test_the_constructor_is_written_once(name: str) -> None:
     for cls in (learners.get(name), learners.get(name).vectors):
         if cls is not None and cls.__module__.startswith("noregret."):
             assert cls.__init__ is Learner.__init__
 
 
-@pytest.mark.parametrize("name", learners.names())
+@pytest.mark.parametrize("name", OURS)
 def test_no_function_of_a_learner_has_more_than_six_arguments(name: str) -> None:
     module: Any = inspect.getmodule(learners.get(name))
     for function in vars(module).values():

@@ -18,7 +18,7 @@ from noregret._system import formulas
 from noregret.errors import InputError
 from noregret.features import OneHot
 from noregret.problems.continuous import ContinuousSpec
-from tests.support import chosen, fitting, small, told
+from tests.support import OURS, chosen, fitting, small, told
 
 K = 500
 
@@ -45,7 +45,6 @@ def dense(name: str, preset: str, gap: float | None, given: dict[str, Any]) -> A
     return made, everything(made.rule) | {"lam": made.lam}
 
 
-OURS = [name for name in nr.learners.names() if nr.learners.get(name).__module__.startswith("noregret.")]
 CASES = [(finite, name, preset) for name in OURS for preset in nr.learners.get(name).presets]
 CASES += [
     (dense, name, preset) for name in ("primal-dual-lsvi", "lsvi-ucb") for preset in nr.learners.get(name).vectors.presets

@@ -16,6 +16,7 @@ from noregret.results import Comparison, History, Outcome, RunResult, drawing
 from noregret.results.base import Saved
 from noregret.results.drawing import COLOURS
 from tests.made_up import a_result
+from tests.support import OURS
 
 RNG = np.random.default_rng(5)
 
@@ -203,8 +204,7 @@ def test_a_comparison_is_a_sequence():
 
 
 def test_learners_have_colours_of_their_own_and_variants_have_lines():
-    ours = [name for name in learners.names() if learners.get(name).__module__.startswith("noregret.")]
-    names = [*ours, "optimal", "safest"]
+    names = [*OURS, "optimal", "safest"]
     assert len({drawing.colour(name) for name in names}) == len(names)
     assert drawing.colour("primal-dual-lsvi") == COLOURS[0]
     assert drawing.colour("somebody-elses") in COLOURS

@@ -108,10 +108,10 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[str, Links]) -
 def test_every_registered_problem_and_learner_has_a_page(pages: dict[str, Links]) -> None:
     import noregret as nr
     from noregret.problems.registry import is_built_in
+    from tests.support import OURS
 
-    ours = [name for name in nr.learners.names() if nr.learners.get(name).__module__.startswith("noregret.")]
     assert {f"gallery/problems/{name}.html" for name in filter(is_built_in, nr.problems.names())} <= pages.keys()
-    assert len(ours) > 25 and {f"gallery/learners/{name}.html" for name in ours} <= pages.keys()
+    assert len(OURS) > 25 and {f"gallery/learners/{name}.html" for name in OURS} <= pages.keys()
 
 
 def test_each_leaderboard_has_its_page_of_cells(pages: dict[str, Links]) -> None:

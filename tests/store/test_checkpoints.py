@@ -13,6 +13,7 @@ from noregret.runs.execute import Settings, execute
 from noregret.store import Checkpoints, Store
 from tests import growing
 from tests.store.test_store import SMALL, TABLE, files, key, store
+from tests.support import OURS
 
 __all__ = ["store"]  # a fixture
 
@@ -81,7 +82,6 @@ class StopAfter(threading.Event):
         return self.looks < 0
 
 
-OURS = [name for name in learners.names() if learners.get(name).__module__.startswith("noregret.")]
 TOLD = {name: {"params": {"safe_policy": "safest"}} for name in OURS if "safe_policy" in learners.get(name).told}
 CASES = [(name, SMALL, TOLD.get(name, {})) for name in OURS if not learners.get(name).stepwise]
 CASES += [("slucb-qvi", "machine-load", {})]
