@@ -296,7 +296,7 @@ class RuleTrials:
         self.rules[i], self.totals[i], self.promised[i] = rule, np.zeros((0, self.J)), promised
         return i
 
-    def add(self, totals: Array, contest: PlanContest, ruled: bool, network: bool = False) -> None:
+    def add(self, totals: Array, contest: PlanContest, ruled: bool, network: bool = False, young: bool = False) -> None:
         """Count an episode.
 
         Args:
@@ -304,13 +304,14 @@ class RuleTrials:
             contest: what totals are compared by.
             ruled: whether the rule whose turn it was played it, else a plan.
             network: whether the plan whose turn it is, or would be, is a network's.
+            young: whether the network is young: it is paid for where it goes astray, and not compared with.
         """
         if self.leader >= 0 or network:
             most = (_SAVED if self.leader >= 0 else _KEPT_FREE) * contest.aim.scale
             self.saved = np.clip(self.saved + totals[1:] - contest.aim.bounds, -_OWES * contest.aim.scale, most)
         if ruled:
             self.totals[self.playing] = count(self.totals[self.playing], totals)
-        else:
+        elif not young:
             self.lately = count(self.lately, totals)[-LATELY:]
 
     def judge(self, contest: PlanContest, plans: Sequence[Array], doubted: bool) -> None:
