@@ -79,7 +79,10 @@ def test_rare_costs_that_luck_kept_away_speak_against_nothing() -> None:
 
 def test_a_limit_that_no_episode_met_is_said_to_be_one() -> None:
     """Whoever asks for less than anything costs was told "not met" and that the model is wrong."""
-    for kind, said in (("limit", "none of all 30 met it, the cheapest cost 5"), ("threshold", "none of all 30 met it, the best")):
+    for kind, said in (
+        ("limit", "none of all 30 met it, the cheapest cost 5"),
+        ("threshold", "none of all 30 met it, the best"),
+    ):
         curve = Curve(Objectives.make(10, **{kind: 2.0 if kind == "limit" else 9.0}))
         curve.rewards, curve.estimates = [0.0] * 30, [np.array([1.0])] * 30
         curve.values = [np.array([5.0 + i % 3]) for i in range(30)]

@@ -237,7 +237,7 @@ def test_a_young_network_that_goes_astray_is_paid_for() -> None:
             totals = np.array([5.0, -cost]) if rule is None else np.array([0.0, 0.0])
             assert rule is None or rule.actions.tolist() == [0], "not the one that earns less"
             if astray:
-                trials.add(totals, contest, rule is not None, network=True, young=True)
+                trials.add(totals, contest, rule is not None, paid=True, young=True)
             kinds.add(NETWORK, totals) if rule is None else kinds.stand_in()
             costs.append(-totals[1])
         assert len(costs) == 110 and not len(trials.lately)

@@ -207,9 +207,7 @@ class EnvWorld:
         check_mask(mask, h + 1)
         return StepOutcome(self.see(h + 1, results.observation), reward, values, ends[0], ends[1], mask)
 
-    def _mask(
-        self, h: int, info: Mapping[str, object], asked: Callable[[], object] | None, observation: object
-    ) -> Mask | None:
+    def _mask(self, h: int, info: Mapping[str, object], asked: Callable[[], object] | None, observation: object) -> Mask | None:
         if not self.masked:
             return None
         mask = info.get(MASK)

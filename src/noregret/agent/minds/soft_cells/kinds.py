@@ -62,9 +62,9 @@ class ModelKinds:
         return bool(kind == NETWORK and self.played[kind] < _YOUNG)
 
     def astray(self, contest: PlanContest) -> bool:
-        """Whether a young network has missed a limit by much for so many episodes as a kind is judged by."""
+        """Whether a network has missed a limit by much for so many episodes as a kind is judged by."""
         totals = self.totals[NETWORK][-_JUDGED:]
-        return self.young(NETWORK) and len(totals) == _JUDGED and contest.far(totals)
+        return len(totals) == _JUDGED and contest.far(totals)
 
     def stand_in(self) -> None:
         """Count an episode that a rule played in the place of a young network: it does not stay young for longer by that."""
