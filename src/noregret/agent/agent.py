@@ -53,9 +53,8 @@ class Agent(Player):
 
     The default learner, soft-cells, learns a model of the environment. It is inspired by the paper's soft-max and price and has
     no guarantee. Algorithm 1 of the paper is ``learner="primal-dual-lsvi"`` with ``features``; on problems of noregret it is
-    what learns. Actions that a mask forbids (``info["action_mask"]``, ``env.action_masks()``, or an entry "action_mask" of a
-    Dict observation) are not taken. Problems of noregret say themselves what such an action does, so there masks are not
-    looked at.
+    what learns. Actions that a mask forbids (``info["action_mask"]``, ``env.action_masks()`` or ``observation["action_mask"]``)
+    are not taken. Problems of noregret say themselves what such an action does, so there masks are not looked at.
 
     Args:
         env: a Gymnasium environment or its id, several side by side (``gymnasium.vector``), or a problem of noregret.

@@ -94,6 +94,11 @@ class Setup:
     def mask(self, step: int, observation: object, given: object) -> Mask | None:
         """Which actions can be taken, by the mask that was given, else by the one that the observation brings.
 
+        Args:
+            step: h, for the error message.
+            observation: as the environment gives it.
+            given: a mask; None for that of the observation.
+
         Raises:
             InputError: it is no mask, or allows nothing.
         """

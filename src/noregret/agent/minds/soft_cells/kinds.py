@@ -66,6 +66,10 @@ class ModelKinds:
         totals = self.totals[NETWORK][-_JUDGED:]
         return len(totals) == _JUDGED and contest.far(totals)
 
+    def paid(self, kind: int, contest: PlanContest) -> bool:
+        """Whether a cheap rule pays for what plans of this kind miss: a network's; a young one's where it goes astray."""
+        return kind == NETWORK and (not self.young(kind) or self.astray(contest))
+
     def stand_in(self) -> None:
         """Count an episode that a rule played in the place of a young network: it does not stay young for longer by that."""
         self.played[NETWORK] += 1

@@ -113,7 +113,7 @@ class SoftCells:
             young = self.kinds.young(kind)
             network = (self.kinds.judged(contest, self.trials.eased)[NETWORK], young) if kind == NETWORK else None
             self.trials.choose(self.episodes, contest, network, self.memory.cheapest, search)
-            if self._paid(kind, contest):
+            if self.kinds.paid(kind, contest):
                 self.trials.relieve(contest, self.kinds.totals[NETWORK] if young else self.tally)
 
     def _settle(self) -> None:
@@ -213,7 +213,7 @@ class SoftCells:
         kind, young = kind_of(model), self.kinds.young(kind_of(model))
         if kind != NETWORK:
             self.doubts.look(played, self.planner, rule is None)
-        paid = self._paid(kind, contest)
+        paid = self.kinds.paid(kind, contest)
         if rule is not None or not young or paid:  # what a young network brings says nothing of plans
             self.trials.add(totals, contest, rule is not None, kind == NETWORK or paid, young)
         if rule is not None and young and paid:
@@ -228,10 +228,6 @@ class SoftCells:
         if not young:
             plans = [*self.kinds.judged(contest, self.trials.eased), *([] if self.champion is None else [self.champion.tally])]
             self.trials.judge(contest, plans, self.doubts.off(self.record.apart))
-
-    def _paid(self, kind: int, contest: PlanContest) -> bool:
-        """Whether a cheap rule pays for what plans of this kind miss: a network's; a young one's where it goes astray."""
-        return kind == NETWORK and (not self.kinds.young(kind) or self.kinds.astray(contest))
 
     def _contest(self, planner: Planner) -> PlanContest:
         return PlanContest(self.record.apart, aim_of(self.record, planner))
