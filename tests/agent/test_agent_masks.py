@@ -31,6 +31,51 @@ def test_a_masked_action_is_never_taken(kind):
     assert a.probabilities([0.0, 0.0], 0, mask=[0, 0, 1]).tolist() == [0.0, 0.0, 1.0]
 
 
+class Shown(Toy):
+    """Shows the mask in its observations, as RLlib, PettingZoo and or-gymnasium do."""
+
+    def __init__(self, masks):
+        space = spaces.Dict(action_mask=spaces.Box(0, 1, (3,), dtype=np.int8), x=BOX)
+        super().__init__(space, spaces.Discrete(3), masks, method=True)
+
+    def _seen(self, x):
+        return x | {"action_mask": self.masks[self.h]}
+
+    def reset(self, *, seed=None, options=None):
+        x, info = super().reset(seed=seed)
+        return self._seen(x), info
+
+    def step(self, action):
+        x, *rest = super().step(action)
+        return self._seen(x), *rest
+
+
+def test_a_mask_in_the_observation_is_kept_to_too():
+    """Such masks were numbers like others, and forbidden actions were taken for ever."""
+    env = Shown(MASKS)
+    a = agent(env).learn(40, progress_bar=False)
+    a.evaluate(10)
+    assert len(env.taken) == 250 and all(MASKS[h, action] for h, action in env.taken)
+    x = {"x": np.zeros(2), "action_mask": np.array([0, 0, 1])}
+    assert a.probabilities(x, 0).tolist() == [0.0, 0.0, 1.0]
+    assert a.probabilities(x, 0, mask=[1, 0, 0]).tolist() == [1.0, 0.0, 0.0]
+    assert all(a.act(x, episode=i) == 2 for i in range(8))
+    pair = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.wrappers.TimeLimit(Shown(MASKS), 5)] * 2)
+    both = agent(pair).learn(20, progress_bar=False)
+    assert all(MASKS[h, action] for one in pair.envs for h, action in one.unwrapped.taken)
+    np.testing.assert_array_equal(both.learner.told[0].masks[:5], MASKS[:5].astype(bool))
+
+
+def test_a_mask_in_the_observation_that_allows_nothing_or_was_not_kept_to_is_none():
+    """or-gymnasium's knapsack goes on when nothing fits any more."""
+    env = Shown(np.array([[1, 1, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=np.int8))
+    a = agent(env).learn(20, progress_bar=False)
+    assert {action for h, action in env.taken if h == 1} == {0, 1, 2}
+    xs = [{"x": np.zeros(2), "action_mask": np.array(mask)} for mask in ([0, 1, 1], [0, 1, 0], [1, 1, 1])]
+    a.tell_episode(xs, [1, 2], [0.0, 0.0], [0.0, 0.0], terminated=True)
+    np.testing.assert_array_equal(a.learner.told[-1].masks[:2], [[False, True, True], [True, True, True]])
+
+
 def test_masks_of_multi_discrete_actions_are_of_each_entry_or_of_all_combinations():
     space = spaces.MultiDiscrete([2, 3])
     each = np.array([[1, 1, 1, 0, 1]] * 6)

@@ -9,7 +9,9 @@ import numpy as np
 from gymnasium import spaces
 
 import noregret as nr
+from noregret.agent.curve import Curve
 from noregret.agent.minds.soft_cells.doubts import BINS, PAIRS, Doubts
+from noregret.gym import Objectives
 
 
 class Clock(gymnasium.Env[Any, int]):
@@ -57,6 +59,37 @@ def test_plans_that_bring_something_else_for_long() -> None:
     assert not doubts(10.0, 5.0 + luck).off(40.0), "not by much, as returns go"
     assert not doubts(10.0, 9.9 + luck).off(0.1), "luck explains it"
     assert "10 on average" in doubts(10.0, 5.0 + luck).describe(10.0)[-1]
+
+
+def warned(came: list[float], expected: float, before: list[float], limit: float) -> bool:
+    curve = Curve(Objectives.make(10, limit=limit))
+    curve.values = [np.array([v]) for v in before + came]
+    curve.estimates = [np.array([np.nan])] * len(before) + [np.array([expected])] * len(came)
+    return bool(curve.doubts())
+
+
+def test_rare_costs_that_luck_kept_away_speak_against_nothing() -> None:
+    """A fall in 120 episodes was expected, none came in 50, and the agent said that its model is wrong."""
+    assert not warned([0.0] * 50, 0.0081, [1.0], 0.05)
+    assert not warned([0.0] * 49 + [1.0], 0.1, [1.0], 0.1)
+    assert warned([0.0] * 50, 0.5, [1.0], 0.05)
+    assert warned([0.0, 1.0] * 25, 0.015, [], 0.2)
+    assert warned([40.0] * 20, 26.0, [], 15.0), "nothing is rare here"
+
+
+def test_a_limit_that_no_episode_met_is_said_to_be_one() -> None:
+    """Whoever asks for less than anything costs was told "not met" and that the model is wrong."""
+    for kind, said in (
+        ("limit", "none of all 30 met it, the cheapest cost 5"),
+        ("threshold", "none of all 30 met it, the best"),
+    ):
+        curve = Curve(Objectives.make(10, **{kind: 2.0 if kind == "limit" else 9.0}))
+        curve.rewards, curve.estimates = [0.0] * 30, [np.array([1.0])] * 30
+        curve.values = [np.array([5.0 + i % 3]) for i in range(30)]
+        assert curve.verdicts()[0].startswith("not met") and said in curve.verdicts()[0]
+        assert "1 on average, with what was hoped for, and 6 came" in curve.doubts()[0]
+        curve.values[0] = np.array([2.0 if kind == "limit" else 9.0])
+        assert "none" not in curve.verdicts()[0] and "hoped" not in curve.doubts()[0]
 
 
 def test_shares_of_variance() -> None:

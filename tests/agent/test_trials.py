@@ -197,7 +197,7 @@ def test_a_cheap_rule_pays_for_what_a_network_misses() -> None:
         trials.relieve(CONTEST, np.tile(network, (8, 1)))
         rule = trials.rule
         totals = network if rule is None else np.array(brought[tuple(rule.actions.tolist())])
-        trials.add(totals, CONTEST, rule is not None, network=True)
+        trials.add(totals, CONTEST, rule is not None, paid=True)
         played.append(totals)
     reward, cost = np.mean(played[50:], axis=0) * (1.0, -1.0)
     assert cost < 1.02 and reward > 7.5, "never by always 1, which saves as much and earns less"

@@ -17,6 +17,7 @@ from noregret.agent.minds.soft_cells.kernels import network as fast
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish
 from noregret.agent.minds.soft_cells.kinds import CELLS, FOREST, NETWORK, ModelKinds, alone
 from noregret.agent.minds.soft_cells.networks import NetworkModel, QNetwork, takes_part
+from noregret.agent.minds.soft_cells.trials import RuleTrials
 from noregret.errors import InputError
 from noregret.problems.worlds import WorldSpec
 from tests.learners.cell_worlds import Line, play
@@ -219,6 +220,28 @@ def test_a_young_network_has_all_turns_and_then_what_it_earns() -> None:
         assert [copy.turn(contest) for _ in range(9)] == [kinds.turn(contest) for _ in range(9)]
     alone = ModelKinds(2)
     assert alone.turn(contest_of()) == CELLS and NETWORK not in {alone.turn(contest_of()) for _ in range(30)}
+
+
+def test_a_young_network_that_goes_astray_is_paid_for() -> None:
+    """It broke a limit by three times as much for 110 episodes, although doing nothing keeps to it."""
+    contest = contest_of()
+    nothing, other = np.array([0.0, 0.0]), np.array([-9.0, 0.0])
+    for cost, paid in ((3.0, True), (1.1, False)):
+        trials, kinds, costs = RuleTrials(2, 2), ModelKinds(2, True), []
+        trials.totals = [nothing[None], other[None]]
+        while kinds.young(NETWORK):
+            trials.playing, astray = -1, kinds.astray(contest)
+            if astray:
+                trials.relieve(contest, kinds.totals[NETWORK])
+            rule = trials.rule
+            totals = np.array([5.0, -cost]) if rule is None else np.array([0.0, 0.0])
+            assert rule is None or rule.actions.tolist() == [0], "not the one that earns less"
+            if astray:
+                trials.add(totals, contest, rule is not None, paid=True, young=True)
+            kinds.add(NETWORK, totals) if rule is None else kinds.stand_in()
+            costs.append(-totals[1])
+        assert len(costs) == 110 and not len(trials.lately)
+        assert np.mean(costs[24:]) == pytest.approx(1.0, abs=0.1) if paid else set(costs) == {cost}
 
 
 def test_a_network_that_misses_a_little_is_judged_with_the_rule_that_pays_for_it() -> None:

@@ -53,8 +53,8 @@ class Agent(Player):
 
     The default learner, soft-cells, learns a model of the environment. It is inspired by the paper's soft-max and price and has
     no guarantee. Algorithm 1 of the paper is ``learner="primal-dual-lsvi"`` with ``features``; on problems of noregret it is
-    what learns. Actions that a mask forbids (``info["action_mask"]`` or ``env.action_masks()``) are not taken. Problems of
-    noregret say themselves what such an action does, so there masks are not looked at.
+    what learns. Actions that a mask forbids (``info["action_mask"]``, ``env.action_masks()`` or ``observation["action_mask"]``)
+    are not taken. Problems of noregret say themselves what such an action does, so there masks are not looked at.
 
     Args:
         env: a Gymnasium environment or its id, several side by side (``gymnasium.vector``), or a problem of noregret.
@@ -239,7 +239,7 @@ class Agent(Player):
             observation: as the environment gives it.
             episode: the name of the episode; one episode after the other needs none.
             step: h, from 0. Given, it is checked, and asking again for the same step gives the same action. None: the next one.
-            mask: which actions can be taken; None for all.
+            mask: which actions can be taken; None for what the observation says, else all.
 
         Returns:
             The action, as the environment takes it.
@@ -307,7 +307,7 @@ class Agent(Player):
             rewards: (L,) raw.
             values: (L,m) raw utilities or costs, or (L,) where m = 1.
             terminated: whether the world ended the episode.
-            masks: L masks, which actions could be taken; None for all.
+            masks: L masks, which actions could be taken; None for what the observations say, else all.
             counts: False for an episode that somebody else played: it teaches the agent the world, is not charged to its
                 limits, and is no part of its curve.
 

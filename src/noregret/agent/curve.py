@@ -81,7 +81,7 @@ class Curve:
     # --- in words --------------------------------------------------------------------------------------------------------
 
     def verdicts(self) -> list[str]:
-        """For each limit a line: met or not met, with the mean and its interval over recent episodes.
+        """For each limit a line: met or not met, with the mean and its interval over recent episodes, and whether any met it.
 
         The interval of totals that were never below 0, or never above, does not go there either.
         """
@@ -94,22 +94,40 @@ class Curve:
         high = np.where(every.max(axis=0) <= 0.0, found.high.clip(None, 0.0), found.high)
         return [
             f"{'met' if good[i] else 'not met'}: {o.names[i]} {found.mean[i]:.4g} [{low[i]:.4g}, {high[i]:.4g}], "
-            f"{'at most' if o.costs else 'at least'} {limit:g}, over the last {n} episodes"
+            f"{'at most' if o.costs else 'at least'} {limit:g}, over the last {n} episodes{self._never(i, every[:, i])}"
             for i, limit in enumerate(o.limits)
         ]
 
+    def _never(self, i: int, totals: Array) -> str:
+        """What is to be known where no episode met a limit: it may be one that none can meet."""
+        o, n = self.objectives, len(totals)
+        limit = o.limits[i]
+        if n < FEWEST or (totals <= limit if o.costs else totals >= limit).any():
+            return ""
+        least, most = totals.min(), totals.max()
+        return f"; none of all {n} met it, {f'the cheapest cost {least:.4g}' if o.costs else f'the best had {most:.4g}'}"
+
     def doubts(self) -> list[str]:
-        """A warning for each constraint whose totals were expected to be others for long."""
+        """A warning for each constraint whose totals were expected to be others for long.
+
+        Of costs that some episodes do not have, none may come for long by luck: as many as expected vary by their square root.
+        """
         known = [i for i, row in enumerate(self.estimates) if np.isfinite(row).all()][-SUMMED // 2 :]
         if len(known) < FEWEST:
             return []
-        off = np.array([self.values[i] - self.estimates[i] for i in known])
-        mean, error = off.mean(axis=0), off.std(axis=0, ddof=1) / np.sqrt(len(off))
-        came = np.array([self.values[i] for i in known]).mean(axis=0)
+        values = np.array(self.values)
+        totals, every = values[known], np.abs(values)
+        off = totals - np.array([self.estimates[i] for i in known])
+        mean, came = off.mean(axis=0), totals.mean(axis=0)
+        event = np.where(every > 0.0, every, np.inf).min(axis=0)  # the least that one costs
+        rare = (totals == 0.0).any(axis=0) & np.isfinite(event)
+        luck = np.where(rare, np.abs(came - mean) * np.where(rare, event, 0.0), 0.0)
+        error = np.sqrt(np.maximum(off.var(axis=0, ddof=1), luck) / len(off))
         size = np.maximum(np.abs(self.objectives.limits), np.abs(came))
         return [
             f"warning: the model is wrong about {name}: over the last {len(known)} episodes it expected "
-            f"{came[i] - mean[i]:.4g} on average, and {came[i]:.4g} came"
+            f"{came[i] - mean[i]:.4g} on average, {'with what was hoped for, ' * bool(self._never(i, values[:, i]))}and "
+            f"{came[i]:.4g} came"
             for i, name in enumerate(self.objectives.names)
             if abs(mean[i]) > max(ERRORS * error[i], SHARE * size[i])
         ]

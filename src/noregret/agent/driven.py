@@ -24,7 +24,7 @@ from noregret.agent.flights import Flights, numbers
 from noregret.agent.minds.protocol import Mind, PlayedEpisode
 from noregret.agent.setup import Setup
 from noregret.errors import InputError, shown
-from noregret.gym.actions import Action, check_mask
+from noregret.gym.actions import Action
 from noregret.learners.arrays import Numbers
 
 
@@ -50,14 +50,12 @@ class Driven:
             observation: as the environment gives it.
             episode: its name.
             step: h; None for the next one.
-            mask: which actions can be taken; None for all.
+            mask: which actions can be taken; None for what the observation says, else all.
             begins: called before a new episode begins; it may refuse.
         """
         flights, actions = self.flights, self.setup.actions
         h = step if step is not None else len(flights[episode].steps) if episode in flights else 0
-        read = actions.mask(mask, h)
-        check_mask(read, h)
-        seen = self.see(h, observation)
+        read, seen = self.setup.mask(h, observation, mask), self.see(h, observation)
         if (known := flights.ask(episode, step, seen, read)) is None:
             if episode not in flights:
                 begins()
@@ -117,7 +115,7 @@ class Driven:
             rewards: (L,) raw.
             values: (L,m) raw, or (L,) where m = 1.
             terminated: whether the world ended the episode.
-            masks: L masks; None for all actions.
+            masks: L masks; None for those that observations bring, else all actions.
 
         Raises:
             InputError: there are more steps than the horizon has, or a part cannot be used; the message names the step.
@@ -135,8 +133,11 @@ class Driven:
                 raise InputError(f"{name} has {n} entries; expected {wanted} for {L} actions")
         flight = Flight(0, terminated=bool(terminated))
         for h, (action, reward, row) in enumerate(zip(actions, earned.ravel(), given.reshape(L, m), strict=True)):
-            mask = None if masks is None else known.mask(masks[h], h)
-            step = flight.decide(self.see(h, observations[h]), mask, known.number(action, h))
+            mask = known.mask(self.setup.observations.mask(h, observations[h]) if masks is None else masks[h], h)
+            number = known.number(action, h)
+            if masks is None and mask is not None and not mask[number]:
+                mask = None  # whoever played did not keep to it
+            step = flight.decide(self.see(h, observations[h]), mask, number)
             if mask is not None and not mask[step.action]:
                 raise InputError(f"step {h}: action is {shown(action)}; expected one that its mask allows")
             step.reward, step.values = o.check(h, reward, row)

@@ -21,7 +21,7 @@ from noregret.agent.setup import Setup
 from noregret.agent.watching import Film, policy_map
 from noregret.errors import InputError
 from noregret.gym import EnvWorld
-from noregret.gym.actions import Action, check_mask
+from noregret.gym.actions import Action
 from noregret.problems.base import Array
 from noregret.problems.checks import integer
 from noregret.results import History
@@ -135,7 +135,7 @@ class Player:
             observation: as the environment gives it.
             step: 0..H-1, how many actions of the episode were taken before.
             deterministic: take the likeliest action; if not, one is drawn from the policy.
-            mask: which actions can be taken; None for all.
+            mask: which actions can be taken; None for what the observation says, else all.
 
         Returns:
             The action, as the environment takes it.
@@ -151,11 +151,10 @@ class Player:
         Args:
             observation: as the environment shows it.
             step: h, from 0.
-            mask: (A,) which actions can be taken; None for all.
+            mask: (A,) which actions can be taken; None for what the observation says, else all.
         """
         step = integer("step", step, 0, self.objectives.horizon - 1)
-        read, seen = self.actions.mask(mask, step), self.see(step, observation)
-        check_mask(read, step)
+        read, seen = self.setup.mask(step, observation, mask), self.see(step, observation)
         if not self.flights:  # else the plan that they began with stands
             ready(self.learner)
         return self.learner.chances(step, seen, read) if self.flights else self.learner.steady().chances(step, seen, read)

@@ -18,9 +18,9 @@ from noregret.agent.ranges import Ranges
 from noregret.errors import InputError, shown, unknown_name
 from noregret.features import FeatureMap
 from noregret.gym import EnvWorld, LinearEnv, Objectives, TabularEnv
-from noregret.gym.actions import Actions
+from noregret.gym.actions import Actions, check_mask
 from noregret.gym.environments import features_for
-from noregret.gym.spaces import Observations, is_discrete, plain, spaces_of
+from noregret.gym.spaces import Mask, Observations, is_discrete, plain, spaces_of
 from noregret.learners.arrays import Numbers
 from noregret.problems.worlds import WorldSpec
 from noregret.store.identity import decode, encode
@@ -90,6 +90,21 @@ class Setup:
     def see(self, step: int, observation: object) -> Numbers:
         """Give an observation as the learner sees it; features that were given take it as it is."""
         return self.observations(step, observation) if self.features is None else plain(observation, self.observations.first)
+
+    def mask(self, step: int, observation: object, given: object) -> Mask | None:
+        """Which actions can be taken, by the mask that was given, else by the one that the observation brings.
+
+        Args:
+            step: h, for the error message.
+            observation: as the environment gives it.
+            given: a mask; None for that of the observation.
+
+        Raises:
+            InputError: it is no mask, or allows nothing.
+        """
+        read = self.actions.mask(self.observations.mask(step, observation) if given is None else given, step)
+        check_mask(read, step)
+        return read
 
     def shown(self) -> tuple[tuple[int, ...], str] | None:
         """The shape and the kind of what the learner sees; None where features that were given take it as it is."""

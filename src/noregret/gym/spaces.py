@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 2000
 
 Mask = NDArray[np.bool_]
+#: The entry of a Dict observation, and of info, that says which actions can be taken.
+MASK = "action_mask"
 #: A vector of numbers, or a number 0..n-1.
 Observation = NDArray[np.float64] | NDArray[np.int64]
 
@@ -145,18 +147,28 @@ def parts_of(space: Space[object], keys: tuple[str | int, ...] = ()) -> Iterator
         )
 
 
+def _binary(space: Space[object]) -> bool:
+    """Tell whether the observations of a space are zeros and ones."""
+    from gymnasium import spaces
+
+    return isinstance(space, spaces.MultiBinary) or (
+        isinstance(space, spaces.Box) and bool((space.low == 0).all() and (space.high == 1).all())
+    )
+
+
 @dataclass(frozen=True)
 class Observations:
     """What a learner without features of its own sees: one of ``n_states`` numbers, or a vector of ``dimension`` numbers.
 
     ``parts`` are those of Dict and Tuple, whose numbers are put one after the other. There are none for arrays, nor for an
-    agent from a file without its environment.
+    agent from a file without its environment. ``marks`` is the part that says which actions can be taken, where there is one.
     """
 
     n_states: int
     dimension: int
     first: int = 0
     parts: tuple[Part, ...] = ()
+    marks: Part | None = None
 
     @staticmethod
     def of(space: Space[object]) -> Observations:
@@ -174,7 +186,16 @@ class Observations:
                 f"observation space is {shown(space)}, {dimension:,} numbers; expected 1 to {MOST_NUMBERS:,}: wrap the env in "
                 f"gymnasium.wrappers.TransformObservation, which shows what matters, or an image in ResizeObservation"
             )
-        return Observations(0, dimension, 0, parts if parts[0].keys or parts[0].text else ())
+        marks = next((part for part in parts if part.keys == (MASK,) and _binary(space[MASK])), None)  # type: ignore[index]
+        return Observations(0, dimension, 0, parts if parts[0].keys or parts[0].text else (), marks)
+
+    def mask(self, step: int, observation: object) -> NDArray[np.float64] | None:
+        """The action mask that an observation brings; None where it brings none, or one that allows nothing.
+
+        Environments that show a mask to whom it may concern take any action all the same, so one that is empty is no error.
+        """
+        mask = None if self.marks is None else self.marks.numbers(step, observation)
+        return mask if mask is not None and mask.any() else None
 
     def __call__(self, step: int, observation: object) -> Observation:
         """Make the number 0..n-1 or the finite vector of an observation.

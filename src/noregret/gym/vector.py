@@ -79,7 +79,7 @@ class VectorWorld(EnvWorld):
         observations, infos = self.env.reset(seed=all_seeds if self._single else seeds[0])  # one made as a whole takes one seed
         self._xs = _parts(self.env.single_observation_space, observations, self.size)
         shown = self._all_masks()
-        self._idle = [self._mask(0, _info(infos, i), shown[i]) for i in range(self.size)]
+        self._idle = [self._mask(0, _info(infos, i), shown[i], self._xs[i]) for i in range(self.size)]
         for mask in self._idle[: len(seeds)]:
             check_mask(mask, 0)
         return [(self.see(0, self._xs[i]), self._idle[i]) for i in range(len(seeds))]
@@ -102,13 +102,13 @@ class VectorWorld(EnvWorld):
             elif i < len(actions):
                 out.append(None)
             over = self._mode == "NEXT_STEP" and (ends[i] or cuts[i])
-            self._idle[i] = None if over else self._mask(h + 1, _info(infos, i), shown[i])
+            self._idle[i] = None if over else self._mask(h + 1, _info(infos, i), shown[i], after[i])
         self._xs = after
         if self._mode == "DISABLED" and (over_now := np.logical_or(ends, cuts)).any():
             observations, infos = self.env.reset(options={"reset_mask": over_now})
             self._xs = _parts(self.env.single_observation_space, observations, self.size)
             for i in np.flatnonzero(over_now).tolist():
-                self._idle[i] = self._mask(0, _info(infos, i), None)
+                self._idle[i] = self._mask(0, _info(infos, i), None, self._xs[i])
         return out
 
     def _batch(self, taken: list[Action]) -> object:

@@ -13,7 +13,8 @@ Where the utilities come from (``utility=``):
 
 Observations and actions of a Discrete space that starts at n are n, n+1, ... for the environment and its user, and 0, 1, ...
 for the learner; ``starts`` says by how much they differ. Which actions can be taken is read from ``info["action_mask"]`` of
-reset and step, else from a method ``action_masks()`` of the environment or of one that it wraps.
+reset and step, else from a method ``action_masks()`` of the environment or of one that it wraps, else from the entry
+``"action_mask"`` of a Dict observation.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from noregret.errors import InputError, shown, unknown_name
 from noregret.gym.actions import Actions, check_mask
 from noregret.gym.objectives import Objectives
 from noregret.gym.sources import SOURCES, Source, check_source
-from noregret.gym.spaces import Mask, Observations, is_discrete, plain, spaces_of
+from noregret.gym.spaces import MASK, Mask, Observations, is_discrete, plain, spaces_of
 from noregret.problems.base import Array
 from noregret.problems.validation import floats
 
@@ -174,7 +175,7 @@ class EnvWorld:
         """:meth:`reset`, with the mask of the first step."""
         observation, info = reset_of(self.env, seed)
         self._x = deepcopy(observation)  # an environment may write the next observation into the same array
-        mask = self._mask(0, info, self._shown)
+        mask = self._mask(0, info, self._shown, self._x)
         check_mask(mask, 0)
         return self.see(0, self._x), mask
 
@@ -202,15 +203,19 @@ class EnvWorld:
         reward, values = self.objectives.check(h, raw, shown_values)
         ends = [_truth(h, name, getattr(results, name)) for name in ("terminated", "truncated")]
         over = any(ends) or h + 1 == self.objectives.horizon  # then nothing is to be done
-        mask = None if over else self._mask(h + 1, results.info, asked)
+        mask = None if over else self._mask(h + 1, results.info, asked, results.observation)
         check_mask(mask, h + 1)
         return StepOutcome(self.see(h + 1, results.observation), reward, values, ends[0], ends[1], mask)
 
-    def _mask(self, h: int, info: Mapping[str, object], asked: Callable[[], object] | None) -> Mask | None:
+    def _mask(self, h: int, info: Mapping[str, object], asked: Callable[[], object] | None, observation: object) -> Mask | None:
         if not self.masked:
             return None
-        mask = info.get("action_mask")
-        return self.actions.mask(asked() if mask is None and asked is not None else mask, h)
+        mask = info.get(MASK)
+        if mask is None and asked is not None:
+            mask = asked()
+        if mask is None and isinstance(self.see, Observations):
+            mask = self.see.mask(h, observation)
+        return self.actions.mask(mask, h)
 
     def _find(self, h: int, results: Stepped) -> str:
         """Where the utilities are, from what a step returned."""

@@ -81,9 +81,13 @@ class PlanContest(NamedTuple):
         dearer = (self.missed(now) > 0.0) & (below[1:] > np.maximum(_SHARE_OF_LIMIT * self.aim.scale, errors * error[1:]))
         return bool(self.score(now) < self.score(best) and (poorer or dearer.any()))
 
+    def far(self, now: Array) -> bool:
+        """Whether a plan misses a bound by so much that it speaks against the plan."""
+        return len(now) > 0 and bool(self.missed(now).max(initial=0.0) > _SHARE_OF_LIMIT)
+
     def nearly(self, now: Array) -> bool:
         """Whether a plan misses a bound, and none by much: the price of a network is still to move then."""
-        return len(now) > 0 and bool(0.0 < self.missed(now).max(initial=0.0) <= _SHARE_OF_LIMIT)
+        return len(now) > 0 and not self.far(now) and bool(self.missed(now).max(initial=0.0) > 0.0)
 
     def won(self, now: Array, best: Array | None) -> bool:
         """Whether a plan becomes the champion."""

@@ -61,6 +61,19 @@ class ModelKinds:
         """Whether this is a network that still has to find out how the world goes."""
         return bool(kind == NETWORK and self.played[kind] < _YOUNG)
 
+    def astray(self, contest: PlanContest) -> bool:
+        """Whether a network has missed a limit by much for so many episodes as a kind is judged by."""
+        totals = self.totals[NETWORK][-_JUDGED:]
+        return len(totals) == _JUDGED and contest.far(totals)
+
+    def paid(self, kind: int, contest: PlanContest) -> bool:
+        """Whether a cheap rule pays for what plans of this kind miss: a network's; a young one's where it goes astray."""
+        return kind == NETWORK and (not self.young(kind) or self.astray(contest))
+
+    def stand_in(self) -> None:
+        """Count an episode that a rule played in the place of a young network: it does not stay young for longer by that."""
+        self.played[NETWORK] += 1
+
     def turn(self, contest: PlanContest, ease: Ease = alone) -> int:
         """The kind whose turn it is, which is noted: the better one, unless another has waited for long.
 

@@ -113,8 +113,8 @@ class SoftCells:
             young = self.kinds.young(kind)
             network = (self.kinds.judged(contest, self.trials.eased)[NETWORK], young) if kind == NETWORK else None
             self.trials.choose(self.episodes, contest, network, self.memory.cheapest, search)
-            if kind == NETWORK and not young:
-                self.trials.relieve(contest, self.tally)
+            if self.kinds.paid(kind, contest):
+                self.trials.relieve(contest, self.kinds.totals[NETWORK] if young else self.tally)
 
     def _settle(self) -> None:
         """The model and the prices."""
@@ -213,8 +213,11 @@ class SoftCells:
         kind, young = kind_of(model), self.kinds.young(kind_of(model))
         if kind != NETWORK:
             self.doubts.look(played, self.planner, rule is None)
-        if rule is not None or not young:  # what a young network brings says nothing of plans
-            self.trials.add(totals, contest, rule is not None, kind == NETWORK)
+        paid = self.kinds.paid(kind, contest)
+        if rule is not None or not young or paid:  # what a young network brings says nothing of plans
+            self.trials.add(totals, contest, rule is not None, kind == NETWORK or paid, young)
+        if rule is not None and young and paid:
+            self.kinds.stand_in()
         if rule is None:
             self.costs.observe(totals[1:], contest.aim)
             self.tally = count(self.tally, totals)

@@ -42,7 +42,7 @@ _USUAL = 8
 _WORTH = 40.0
 #: The least that a partner brings, in ranges of returns; how much may be saved and owed, in scales.
 _GAIN, _SAVED, _OWES = 0.005, 1.2, 3.0
-#: A rule plays in place of a network's plan that owes so much, in scales; it saves so much at least. No more than the third is
+#: A rule plays in place of a plan that owes so much, in scales; it saves so much at least. No more than the third is
 #: put aside for later.
 _OWED, _SAVES, _KEPT_FREE = 0.5, 0.2, 1.0
 
@@ -141,11 +141,11 @@ class RuleTrials:
         return bool((left >= MARGIN * contest.aim.scale).all())
 
     def relieve(self, contest: PlanContest, totals: Array) -> None:
-        """Let a cheap rule play the next episode where a network's plans cost more than they may, all in all.
+        """Let a cheap rule play the next episode where plans cost more than they may, all in all.
 
         Args:
             contest: what totals are compared by.
-            totals: of the network's last episodes.
+            totals: of the plans' last episodes.
         """
         if self.playing < 0 and self.leader < 0 and len(totals) and (self.saved < -_OWED * contest.aim.scale).any():
             self.playing = self._relief(contest, totals.mean(axis=0))
@@ -296,21 +296,22 @@ class RuleTrials:
         self.rules[i], self.totals[i], self.promised[i] = rule, np.zeros((0, self.J)), promised
         return i
 
-    def add(self, totals: Array, contest: PlanContest, ruled: bool, network: bool = False) -> None:
+    def add(self, totals: Array, contest: PlanContest, ruled: bool, paid: bool = False, young: bool = False) -> None:
         """Count an episode.
 
         Args:
             totals: what it brought (1+m,).
             contest: what totals are compared by.
             ruled: whether the rule whose turn it was played it, else a plan.
-            network: whether the plan whose turn it is, or would be, is a network's.
+            paid: whether a cheap rule pays for what the plan whose turn it is, or would be, misses.
+            young: whether this is a young network's plan: nothing is compared with it.
         """
-        if self.leader >= 0 or network:
+        if self.leader >= 0 or paid:
             most = (_SAVED if self.leader >= 0 else _KEPT_FREE) * contest.aim.scale
             self.saved = np.clip(self.saved + totals[1:] - contest.aim.bounds, -_OWES * contest.aim.scale, most)
         if ruled:
             self.totals[self.playing] = count(self.totals[self.playing], totals)
-        else:
+        elif not young:
             self.lately = count(self.lately, totals)[-LATELY:]
 
     def judge(self, contest: PlanContest, plans: Sequence[Array], doubted: bool) -> None:
