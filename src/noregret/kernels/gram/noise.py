@@ -119,10 +119,11 @@ def paid_before(means: Array, begin: Index, observed: Array, i: int) -> bool:
 
 
 @partial(jit, inline=True)
-def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
+def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int, early: bool) -> bool:
     """Take in what a pair paid, ``observed[i]``; whether any pair was ever seen to pay two different numbers.
 
-    The mean moves by (j − m)/n, so that it stays as it is, to the bit, while the pair pays the same.
+    The mean moves by (j − m)/n, so that it stays as it is, to the bit, while the pair pays the same. With ``early``, a constant
+    at each call, a pair that does so where none varies is only counted; a feature table is slower with it.
     """
     S, A, J = index(noise.tried.shape[1]), index(noise.tried.shape[2]), index(len(noise.apart))
     state = index(g) * S + index(pair[0])
@@ -130,7 +131,7 @@ def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
     means, varied, apart, news, known = flat(noise.mean), flat(noise.varied), noise.apart, noise.news, noise.known
     flat(noise.tried)[at] += 1.0
     n = flat(noise.tried)[at]
-    if n != 1.0 and n != ENOUGH and not varies(noise) and paid_before(means, at * J, observed, i):
+    if early and n != 1.0 and n != ENOUGH and not varies(noise) and paid_before(means, at * J, observed, i):
         return False  # in most worlds that is all
     varied_any, news_of_all = False, False  # ρ and R are in the D of every pair
     for j in range(J):

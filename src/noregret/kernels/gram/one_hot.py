@@ -132,7 +132,7 @@ def _learn(gram: OneHotGram, states: Integers, actions: Integers, observed: Arra
 @partial(jit, inline=True)
 def take_noise(noise: Noise | None, g: int, pair: Pair, observed: Array, i: int, inverse: float) -> None:
     """Take in what a pair paid, ``observed[i]``, and move its variance; ``inverse`` is 1/(n+λ)."""
-    if noise is not None and notice(noise, g, pair, observed, i):
+    if noise is not None and notice(noise, g, pair, observed, i, True):
         S, A, J = index(noise.tried.shape[1]), index(noise.tried.shape[2]), index(len(noise.apart))
         variance, news, at = flat(noise.variance), noise.news, (index(g) * J * S + index(pair[0])) * A + index(pair[1])
         for j in range(J):
