@@ -100,10 +100,30 @@ def with_doubt(width: float, noise: Noise | None, at: Index, c: float) -> float:
 
 
 @partial(jit, inline=True)
-def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
+def varies(noise: Noise | None) -> bool:
+    """Whether any pair was seen to pay two different numbers."""
+    if noise is not None:
+        for j in range(len(noise.apart)):
+            if noise.apart[j] > 0.0:
+                return True
+    return False
+
+
+@partial(jit, inline=True)
+def paid_before(means: Array, begin: Index, observed: Array, i: int) -> bool:
+    """Whether a pair paid ``observed[i]`` every time so far: its means begin at a place of all of them in line."""
+    for j in range(index(observed.shape[1])):
+        if observed[i, j] != means[begin + j]:
+            return False
+    return True
+
+
+@partial(jit, inline=True)
+def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int, early: bool) -> bool:
     """Take in what a pair paid, ``observed[i]``; whether any pair was ever seen to pay two different numbers.
 
-    The mean moves by (j − m)/n, so that it stays as it is, to the bit, while the pair pays the same.
+    The mean moves by (j − m)/n, so that it stays as it is, to the bit, while the pair pays the same. With ``early``, a constant
+    at each call, a pair that does so where none varies is only counted; a feature table is slower with it.
     """
     S, A, J = index(noise.tried.shape[1]), index(noise.tried.shape[2]), index(len(noise.apart))
     state = index(g) * S + index(pair[0])
@@ -111,7 +131,9 @@ def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
     means, varied, apart, news, known = flat(noise.mean), flat(noise.varied), noise.apart, noise.news, noise.known
     flat(noise.tried)[at] += 1.0
     n = flat(noise.tried)[at]
-    varies, news_of_all = False, False  # ρ and R are in the D of every pair
+    if early and n != 1.0 and n != ENOUGH and not varies(noise) and paid_before(means, at * J, observed, i):
+        return False  # in most worlds that is all
+    varied_any, news_of_all = False, False  # ρ and R are in the D of every pair
     for j in range(J):
         value, mean, own = observed[i, j], means[at * J + j], at * J + j
         news[j] = 0.0
@@ -132,23 +154,13 @@ def notice(noise: Noise, g: int, pair: Pair, observed: Array, i: int) -> bool:
         if n == ENOUGH and not varied[own]:
             known[0, j] += 1.0
             news_of_all = True
-        varies = varies or apart[j] > 0.0
+        varied_any = varied_any or apart[j] > 0.0
     if news_of_all:
         for j in range(J):
             noise.far[j] = apart[j] * known[1, j] / max(known[0, j], 1.0)
-        fill(noise.stale, varies)
-    flat(noise.stale)[state] = varies
-    return varies
-
-
-@partial(jit, inline=True)
-def varies(noise: Noise | None) -> bool:
-    """Whether any pair was seen to pay two different numbers."""
-    if noise is not None:
-        for j in range(len(noise.apart)):
-            if noise.apart[j] > 0.0:
-                return True
-    return False
+        fill(noise.stale, varied_any)
+    flat(noise.stale)[state] = varied_any
+    return varied_any
 
 
 @partial(jit, inline=True)

@@ -92,33 +92,36 @@ def reach(gram: OneHotGram, s: Index) -> None:
 @partial(jit, inline=True)
 def take(gram: OneHotGram, g: int, pair: Pair, s_next: Index, observed: Array, i: int) -> None:
     """Count one transition from a pair (x,a) to ``s_next`` in row g, and add ``observed[i]`` to its sums."""
-    visits, fit, known, lam = gram.visits, gram.fit, gram.known, gram.lam
-    successors, successor, times = gram.successors, gram.successor, gram.times
     s, a = pair
-    if not known[g, s]:
-        known[g, s] = True
+    S, A, width = index(gram.visits.shape[1]), index(gram.visits.shape[2]), index(gram.fit.shape[3])
+    state = index(g) * S + index(s)
+    here = state * A + index(a)
+    visits, fit, known, at, begin = flat(gram.visits), flat(gram.fit), flat(gram.known), here * width, here * S
+    successors, successor = flat(gram.successors), flat(gram.successor)
+    if not known[state]:
+        known[state] = True
         gram.active[g, gram.actives[g]] = s
         gram.actives[g] += 1
-    visits[g, s, a] += 1.0
-    fit[g, s, a, 0] = 1.0 / (visits[g, s, a] + lam)
-    fit[g, s, a, 1] = np.sqrt(fit[g, s, a, 0])
-    fit[g, s, a, 2] += observed[i, 0]
+    visits[here] += 1.0
+    inverse = 1.0 / (visits[here] + gram.lam)
+    fit[at] = inverse
+    fit[at + index(1)] = np.sqrt(inverse)
+    fit[at + index(2)] += observed[i, 0]
     if observed.shape[1] > 1:  # most often there are two
-        fit[g, s, a, 3] += observed[i, 1]
+        fit[at + index(3)] += observed[i, 1]
     for j in range(2, observed.shape[1]):
-        fit[g, s, a, 2 + j] += observed[i, j]
-    take_noise(gram.noise, g, (s, a), observed, i, fit[g, s, a, 0])
+        fit[at + index(2) + index(j)] += observed[i, j]
+    take_noise(gram.noise, g, pair, observed, i, inverse)
     visit(gram.rarity, g, s)
-    count = successors[g, s, a]
-    place = 0
-    while place < count and successor[g, s, a, place] != s_next:
-        place += 1
+    place, count = begin, begin + index(successors[here])
+    while place < count and successor[place] != s_next:
+        place += index(1)
     if place == count:
-        successors[g, s, a] += 1
-        successor[g, s, a, place] = s_next
+        successors[here] += 1
+        successor[place] = s_next
         if len(gram.reaches) > 0:
             reach(gram, s_next)
-    times[g, s, a, place] += 1.0
+    flat(gram.times)[place] += 1.0
 
 
 def _learn(gram: OneHotGram, states: Integers, actions: Integers, observed: Array) -> None:
@@ -129,10 +132,12 @@ def _learn(gram: OneHotGram, states: Integers, actions: Integers, observed: Arra
 @partial(jit, inline=True)
 def take_noise(noise: Noise | None, g: int, pair: Pair, observed: Array, i: int, inverse: float) -> None:
     """Take in what a pair paid, ``observed[i]``, and move its variance; ``inverse`` is 1/(n+λ)."""
-    if noise is not None and notice(noise, g, pair, observed, i):
-        for j in range(observed.shape[1]):
-            at = (g, j, *pair)
-            noise.variance[at] += (noise.news[j] - noise.variance[at]) * inverse
+    if noise is not None and notice(noise, g, pair, observed, i, True):
+        S, A, J = index(noise.tried.shape[1]), index(noise.tried.shape[2]), index(len(noise.apart))
+        variance, news, at = flat(noise.variance), noise.news, (index(g) * J * S + index(pair[0])) * A + index(pair[1])
+        for j in range(J):
+            own = at + j * S * A
+            variance[own] += (news[j] - variance[own]) * inverse
 
 
 @partial(jit, inline=True)

@@ -138,7 +138,7 @@ def take_noise(
     """Take in what a pair with features ``phi`` paid, ``observed[h]``; whether any pair was seen to pay different numbers."""
     noisy = False
     if noise is not None and power is not None:
-        noisy = notice(noise, g, pair, observed, h)
+        noisy = notice(noise, g, pair, observed, h, False)
         if noisy:
             noise.stale[g] = True  # every norm moves
             for j in range(len(noise.apart)):
