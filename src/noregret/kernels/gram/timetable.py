@@ -31,7 +31,7 @@ from noregret.kernels.gram.base import (
     uneven,
 )
 from noregret.kernels.gram.net import NumberedGram
-from noregret.kernels.types import Array, Bounds, Integers, Places, ValueTables
+from noregret.kernels.types import Array, Bonus, Bounds, Integers, Places, ValueTables
 
 
 class TimetableGram(NamedTuple):
@@ -72,9 +72,9 @@ def _learn(gram: TimetableGram, states: Integers, actions: Integers, observed: A
     learn(gram.means, states, actions, observed)
 
 
-def _estimate(gram: TimetableGram, start: int, h: int, tables: ValueTables, beta: Array, bounds: Bounds) -> None:
+def _estimate(gram: TimetableGram, start: int, h: int, tables: ValueTables, beta: Bonus, bounds: Bounds) -> None:
     Q, pay, floor, cap = tables.Q, gram.pay.Q, bounds[0], bounds[1]
-    estimate_from(gram.means, start, h, gram.pay, (gram.own, gram.noise, doubts(gram.means, h)), (0.0, 1.0))
+    estimate_from(gram.means, start, h, gram.pay, (gram.own, gram.noise, doubts(gram.means, h), 1.0), (0.0, 1.0))
     for j in range(start, Q.shape[1]):
         fill(Q[h, j], each(beta, j) / np.sqrt(gram.lam))  # of states never visited
     estimate_from(gram.moves, start, h, tables, beta, (-np.inf, np.inf))
