@@ -215,7 +215,7 @@ def test_the_mean_utility_reaches_b_although_the_features_are_wrong(b: float, du
     result = nr.run(wrong_features(b), "primal-dual-lsvi", dual_estimate=dual_estimate, **options)
     short = result.violation[:, -1] / 8000  # [b − mean of V_g]₊
     if dual_estimate == "plain":
-        assert short.mean() > 0.15 * b
+        assert short.max() > 0.15 * b
     else:
         assert short.max() < 0.05 * b
 

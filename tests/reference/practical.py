@@ -144,7 +144,8 @@ class ReferencePractical(ReferenceAlgorithm1):
             beta = self.dual_prior * np.sqrt(self.lam)
         else:
             beta = self.beta * (self.utility_bonus if j else 1.0) * (self.span_floor if self.bonus == "span" else 1 / self.H)
-        width = self.joined(beta * np.sqrt(phi @ Lambda_inv @ phi), j, doubt)
+        norm = np.sqrt(phi @ Lambda_inv @ phi)
+        width = self.joined(beta * norm * min(1.0, self.late_bonus + 2.5 * norm), j, doubt)
         value = phi @ Lambda_inv @ features.T @ observed + width
         return float(max(min(value, 1.0), 0.0))
 
