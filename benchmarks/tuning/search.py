@@ -41,6 +41,8 @@ PRINTED = ("tuned", "soft")
 #: The learner whose practical preset was made by hand and keeps its numbers; what the search found for it is played as a row of
 #: its own, beside the row by hand.
 BY_HAND = "primal-dual-lsvi"
+#: What came to that preset after the search, and is not in what the search found.
+SINCE = {"late_bonus": "1"}
 #: What may be tried.
 SPACES = Path(__file__).parent / "spaces.toml"
 #: The most that a run's loss counts as; a run that failed counts as much.
@@ -123,7 +125,7 @@ def found_by_hand(folder: Path | None = None) -> dict[str, str]:
 
     ranges = read_spaces()[BY_HAND]["practical"]
     tried = page.winner(BY_HAND, "practical", folder or page.HERE)
-    return {name: f"{text}*usual" if ranges[name].relative else text for name, text in tried.items()}
+    return {name: f"{text}*usual" if ranges[name].relative else text for name, text in tried.items()} | SINCE
 
 
 def forms(names: Sequence[str] | None = None, spaces: Path = SPACES, presets: Sequence[str] = tuple(FORMS)) -> list[Form]:

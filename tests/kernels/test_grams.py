@@ -60,7 +60,7 @@ def literal(
             scale = 1.0 if r.span_floor < 0 else scale
             scale = r.cap[h] if j > M and not r.pessimistic else scale
             target = sum((phi[s, a] * (o[data_j] + V[h + 1, j, y]) for s, a, o, y in seen), np.zeros(d))
-            width = r.beta[j] * scale * norms[h]
+            width = r.beta[j] * scale * norms[h] * np.minimum(1.0, r.late + 2.5 * norms[h])
             width = np.copysign(np.hypot(width, r.noise[j] * doubt[..., data_j]), width)
             Q[h, j] = np.clip(phi @ (inverse @ target) + width, r.floor, r.cap[h])
         for s in range(S):
@@ -176,6 +176,12 @@ def test_one_pass_for_every_gram(kind: str, shared: bool, options: dict[str, Any
         one.learn(x, a, o)
         data.append((x, a, o))
     assert len(one.gram.visits) == (1 if shared else H)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("kind", ["one-hot", "table"])
+def test_a_bonus_that_fades(kind: str, shared: bool) -> None:
+    test_one_pass_for_every_gram(kind, shared, {"noise_bonus": 0.3, "late_bonus": 0.25})
 
 
 def test_the_empirical_model_of_steps_that_share_counts_all_of_them() -> None:

@@ -70,7 +70,7 @@ OTHER = {
 }  # fmt: skip
 REFUSED = {
     "xi_rule": "estimate", "safe_policy": np.ones((H, 1, A)), "rounding": 0.1, "pessimism": 0.9, "price_step": "balanced",
-    "retry_bonus": 0.3,
+    "retry_bonus": 0.3, "late_bonus": 0.5,
 }  # fmt: skip
 
 

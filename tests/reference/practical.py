@@ -24,6 +24,7 @@ class ReferencePractical(ReferenceAlgorithm1):
         utility_bonus: float = 1.0,
         bonus: str = "constant",
         span_floor: float = 0.0,
+        late_bonus: float = 1.0,
         dual_estimate: str = "optimistic",
         dual_prior: float = 0.0,
         pessimism: float = 0.0,
@@ -40,7 +41,7 @@ class ReferencePractical(ReferenceAlgorithm1):
         self.dual_estimate, self.dual_prior, self.damping = dual_estimate, dual_prior, damping
         self.schedule, self.share_of_steps = schedule, share
         self.room = np.minimum(self.b, H - self.b).clip(0.01) if anti_windup else np.full(self.m, np.inf)
-        self.pessimism, self.noise_bonus, self.retry_bonus = pessimism, noise_bonus, retry_bonus
+        self.late_bonus, self.pessimism, self.noise_bonus, self.retry_bonus = late_bonus, pessimism, noise_bonus, retry_bonus
         self.gain, self.lack, self.most_gain = np.ones(self.m), np.zeros(self.m), 1.0
         self.missed: list[list[tuple[float, float]]] = [[] for _ in range(self.m)]  # b − V_g and b − G of every episode
 
@@ -77,7 +78,7 @@ class ReferencePractical(ReferenceAlgorithm1):
                 for s in range(S):
                     for a in range(A):
                         norm = np.sqrt(phi[s, a] @ Lambda_inv @ phi[s, a])
-                        width = beta * norm
+                        width = beta * norm * min(1.0, self.late_bonus + 2.5 * norm)
                         if self.bonus == "variance" and j <= m:
                             own = [v for v, (e, t) in zip(seen, together, strict=True) if (e.states[t], e.actions[t]) == (s, a)]
                             deviation = self.deviation(own, norm**2)
@@ -143,7 +144,8 @@ class ReferencePractical(ReferenceAlgorithm1):
             beta = self.dual_prior * np.sqrt(self.lam)
         else:
             beta = self.beta * (self.utility_bonus if j else 1.0) * (self.span_floor if self.bonus == "span" else 1 / self.H)
-        width = self.joined(beta * np.sqrt(phi @ Lambda_inv @ phi), j, doubt)
+        norm = np.sqrt(phi @ Lambda_inv @ phi)
+        width = self.joined(beta * norm * min(1.0, self.late_bonus + 2.5 * norm), j, doubt)
         value = phi @ Lambda_inv @ features.T @ observed + width
         return float(max(min(value, 1.0), 0.0))
 

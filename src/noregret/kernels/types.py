@@ -29,8 +29,8 @@ Index = int | np.int64 | np.uint32
 Pair = tuple[Index, Index]
 #: The least and the largest value of an estimate.
 Bounds = tuple[float, float]
-#: β: a number, or one for each objective, or these, c of the bonus for noise, and whether any pair varies.
-Bonus = float | Array | tuple[Array, Array, bool]
+#: β: a number, or one for each objective, or these, c of the bonus for noise, whether any pair varies, and what fades leave.
+Bonus = float | Array | tuple[Array, Array, bool, float]
 
 
 class Where(Protocol):
@@ -131,6 +131,10 @@ class SweepRule(Truncation, Protocol):
     @property
     def by_variance(self) -> bool:
         """Whether β is multiplied by the deviation of the next values of a pair."""
+
+    @property
+    def late(self) -> float:
+        """What is left of the bonus where much is known; 1 for all of it."""
 
     @property
     def noise(self) -> Array:

@@ -18,6 +18,7 @@ The functions here have one body for each type of Gram, chosen when the caller i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,6 +42,9 @@ from noregret.kernels.types import (
 
 if TYPE_CHECKING:
     from noregret.kernels.gram.dense import Visited
+
+#: What n^-1/2 is multiplied by in :func:`faded`: with 1/4 left the bonus is whole up to n = 11, and half of it at n = 100.
+FADE = 2.5
 
 
 class Tables(NamedTuple):
@@ -97,7 +101,8 @@ def estimate(gram: Gram, h: int, tables: ValueTables, beta: Bonus, bounds: Bound
         h: the step.
         tables: has V (H+1,J,S) and Q (H,J,S,A). There may be more objectives than the 1 + m observed ones: those from 1 + m on
             are the utilities once more, with a β of their own.
-        beta: a number, or one for each objective (J,), or these, c (J,) of the bonus for noise, and whether that is on.
+        beta: a number, or one for each objective (J,), or these, c (J,) of the bonus for noise, whether that is on, and what
+            is left of β‖φ‖ where much is known.
         bounds: floor and cap.
     """
     estimate_from(gram, 0, h, tables, beta, bounds)
@@ -132,6 +137,17 @@ def of_noise(beta: Bonus, j: int) -> float:
     return float(beta[1][j]) if isinstance(beta, tuple) and beta[2] else 0.0
 
 
+def of_late(beta: Bonus) -> float:
+    """What is left of β‖φ‖ where much is known; all of it where β comes without it."""
+    return float(beta[3]) if isinstance(beta, tuple) else 1.0
+
+
+@partial(jit, inline=True)
+def faded(norm: float, late: float) -> float:
+    """‖φ‖ min(1, late + FADE·‖φ‖): the norm that β is multiplied by, less and less of it where more is known."""
+    return norm * min(1.0, late + FADE * norm)
+
+
 @by_type
 def uneven(gram: Gram) -> bool:
     """Whether any pair was seen to pay two different numbers; False where nobody looks at noise."""
@@ -146,7 +162,7 @@ def doubts(gram: GramOfStates, h: int) -> bool:
 
 def sweep_tables(gram: GramOfStates, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
     """Do what :func:`sweep` says for a Gram whose states are numbered: the lines of Alg. 1 one after the other."""
-    estimate(gram, h, tables, tables.bonus[0], (rule.floor, rule.cap[h]))  # l. 5-9
+    estimate(gram, h, tables, (tables.bonus[0], rule.noise, False, rule.late), (rule.floor, rule.cap[h]))  # l. 5-9
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
 
@@ -173,6 +189,13 @@ def _(beta, j):  # type: ignore[no-untyped-def]
     if isinstance(beta, types.BaseTuple):
         return lambda beta, j: beta[1][j] if beta[2] else 0.0
     return lambda beta, j: 0.0
+
+
+@overload(of_late)
+def _(beta):  # type: ignore[no-untyped-def]
+    if isinstance(beta, types.BaseTuple):
+        return lambda beta: beta[3]
+    return lambda beta: 1.0
 
 
 _TAUGHT: dict[str, Callable[..., object]] = {

@@ -12,7 +12,7 @@ import numpy as np
 
 from noregret.kernels.compiler.flat import flat, index, row
 from noregret.kernels.compiler.jit import jit
-from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, spread, teach
+from noregret.kernels.gram.base import doubts, each, estimate_from, faded, of_late, of_noise, spread, teach
 from noregret.kernels.gram.noise import Noise, joined, no_noise, notice, renew, varies, with_doubt
 from noregret.kernels.gram.retry import Rarity, doubt_of_next, no_rarity, renew_rarity, visit
 from noregret.kernels.steps.softmax import soft_max
@@ -156,6 +156,7 @@ def _estimate(gram: OneHotGram, start: int, h: int, tables: PlanTables, beta: Bo
     J, S, A, width = Q.shape[1], index(Q.shape[2]), index(Q.shape[3]), index(gram.fit.shape[3])
     step, observed, active, q, v = index(row(gram.visits, h)), gram.fit.shape[3] - 2, gram.active, flat(Q), flat(V)
     fit, successors, successor, times = flat(gram.fit), flat(gram.successors), flat(gram.successor), flat(gram.times)
+    late = of_late(beta)
     for one in range(start, J, 2):  # objectives two at a time: their sums stay in registers
         two = min(one + 1, J - 1)
         data_one = index(one if one < observed else one - observed + 1)
@@ -175,7 +176,7 @@ def _estimate(gram: OneHotGram, start: int, h: int, tables: PlanTables, beta: Bo
                     s_next = index(successor[place])
                     first += times[place] * v[V_one + s_next]
                     second += times[place] * v[V_two + s_next]
-                inverse, norm = fit[at], fit[at + index(1)]
+                inverse, norm = fit[at], faded(fit[at + index(1)], late)
                 more, other = beta_one * norm, beta_two * norm
                 if noisy:
                     more = with_doubt(more, gram.noise, D_one + pair, c_one)
@@ -189,9 +190,10 @@ def _sweep(gram: OneHotGram, h: int, tables: PlanTables, rule: SweepRule, Y: Arr
     if rule.by_variance:  # l. 5-9
         noisy = doubts(gram, h)
         estimate_by_variance(gram, h, tables, rule, noisy)
-        estimate_from(gram, len(rule.b) + 1, h, tables, (tables.bonus[0], rule.noise, noisy), (rule.floor, rule.cap[h]))
+        estimate_from(gram, len(rule.b) + 1, h, tables, (tables.bonus[0], rule.noise, noisy, 1.0), (rule.floor, rule.cap[h]))
     else:
-        estimate_from(gram, 0, h, tables, (tables.bonus[0], rule.noise, doubts(gram, h)), (rule.floor, rule.cap[h]))
+        beta = (tables.bonus[0], rule.noise, doubts(gram, h), rule.late)
+        estimate_from(gram, 0, h, tables, beta, (rule.floor, rule.cap[h]))
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from noregret.kernels.compiler.flat import flat, row
 from noregret.kernels.compiler.jit import jit
-from noregret.kernels.gram.base import doubts, each, estimate_from, of_noise, teach
+from noregret.kernels.gram.base import doubts, each, estimate_from, faded, of_late, of_noise, teach
 from noregret.kernels.gram.inverse import REFRESH, add_row, from_factor, inverse_factor
 from noregret.kernels.gram.noise import Noise, doubt, logarithm, no_noise, notice, varies, with_doubt
 from noregret.kernels.steps.softmax import soft_max
@@ -201,7 +201,8 @@ def refresh_variance(gram: TableGram, noise: Noise | None, power: Array | None, 
 
 
 def _sweep(gram: TableGram, h: int, tables: PlanTables, rule: SweepRule, Y: Array, alpha: float) -> None:
-    estimate_from(gram, 0, h, tables, (tables.bonus[0], rule.noise, doubts(gram, h)), (rule.floor, rule.cap[h]))  # l. 5-9
+    beta = (tables.bonus[0], rule.noise, doubts(gram, h), rule.late)
+    estimate_from(gram, 0, h, tables, beta, (rule.floor, rule.cap[h]))  # l. 5-9
     soft_max(gram, h, tables, Y, alpha)  # l. 10-12
 
 
@@ -210,6 +211,7 @@ def _estimate(gram: TableGram, start: int, h: int, tables: ValueTables, beta: Bo
     d, SA = gram.phi.shape
     A, observed, g, sums = Q.shape[3], gram.total.shape[1], row(gram.visits, h), row(gram.total, h)
     target, line, phi, moment, Lambda_inv, norm = gram.work[0], gram.line, gram.phi, gram.moment, gram.Lambda_inv, gram.norm
+    late = of_late(beta)
     for j in range(start, Q.shape[1]):
         data = j if j < observed else j - observed + 1
         beta_j, c = each(beta, j), of_noise(beta, j)
@@ -221,7 +223,7 @@ def _estimate(gram: TableGram, start: int, h: int, tables: ValueTables, beta: Bo
             for i in range(d):
                 target[i] += moment[g, s_next, i] * value
         for k in range(SA):
-            line[k] = beta_j * norm[g, k]
+            line[k] = beta_j * faded(norm[g, k], late)
         if c > 0.0:
             for k in range(SA):
                 line[k] = with_doubt(line[k], gram.noise, (g * observed + data) * SA + k, c)

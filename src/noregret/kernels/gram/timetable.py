@@ -7,7 +7,8 @@ Let Λ be the regression of all steps together (``moves``) and Λ_h that of step
 
 where the first sum runs over the transitions of all steps and the second over those of step h. What a step pays is known from
 its own samples only, and is from 0 to 1. So a step where a pair was never tried hopes for 1, not for all that is left. β' is
-``own`` (:func:`~noregret.learners.lsvi.bonus.own_bonus`). The bonus for noise is part of j̃.
+``own`` (:func:`~noregret.learners.lsvi.bonus.own_bonus`). The bonus for noise is part of j̃, and both ‖φ‖ fade
+where the rule says so (:func:`~noregret.kernels.gram.base.faded`).
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from noregret.kernels.gram.base import (
     everyone,
     learn,
     norm,
+    of_late,
     spread,
     sweep_tables,
     teach,
     uneven,
 )
 from noregret.kernels.gram.net import NumberedGram
-from noregret.kernels.types import Array, Bounds, Integers, Places, ValueTables
+from noregret.kernels.types import Array, Bonus, Bounds, Integers, Places, ValueTables
 
 
 class TimetableGram(NamedTuple):
@@ -72,9 +74,10 @@ def _learn(gram: TimetableGram, states: Integers, actions: Integers, observed: A
     learn(gram.means, states, actions, observed)
 
 
-def _estimate(gram: TimetableGram, start: int, h: int, tables: ValueTables, beta: Array, bounds: Bounds) -> None:
+def _estimate(gram: TimetableGram, start: int, h: int, tables: ValueTables, beta: Bonus, bounds: Bounds) -> None:
     Q, pay, floor, cap = tables.Q, gram.pay.Q, bounds[0], bounds[1]
-    estimate_from(gram.means, start, h, gram.pay, (gram.own, gram.noise, doubts(gram.means, h)), (0.0, 1.0))
+    own = (gram.own, gram.noise, doubts(gram.means, h), of_late(beta))
+    estimate_from(gram.means, start, h, gram.pay, own, (0.0, 1.0))
     for j in range(start, Q.shape[1]):
         fill(Q[h, j], each(beta, j) / np.sqrt(gram.lam))  # of states never visited
     estimate_from(gram.moves, start, h, tables, beta, (-np.inf, np.inf))

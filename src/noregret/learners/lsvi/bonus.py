@@ -3,7 +3,9 @@
 By ``bonus``, the β of objective j at step h is multiplied by
 
 - "constant": 1, as printed;
-- "span": the spread of V_{j,h+1} over the next states seen, at least ``span_floor``;
+- "span": the spread of V_{j,h+1} over the next states seen, at least ``span_floor``. The spread is far above the deviation of
+  the next values, which is what counts once a pair was tried often. So with numbered states ‖φ‖ is multiplied by
+  min(1, ``late_bonus`` + 2.5‖φ‖) (:func:`noregret.kernels.gram.base.faded`); with vectors ``late_bonus`` is 1;
 - "variance": the deviation of V_{j,h+1} over the next states of the pair, with the spread divided by the visits beside it. It
   has the two terms of an empirical Bernstein bound and no logarithm, so that it is none.
 
@@ -52,6 +54,7 @@ def numbers(c: Resolved, spec: SomeSpec, lam: float) -> dict[str, Any]:
     noise = np.full(len(beta), c.noise_bonus)
     noise[1 + m :] = c.pessimism * noise[1] if c.dual_estimate == "pessimistic" else 0.0
     return constant(beta) | {
+        "late": c.late_bonus,
         "noise": noise,
         "retry": np.where(np.arange(len(beta)) <= m, c.retry_bonus, 0.0),
         "span_floor": c.span_floor if c.bonus != "constant" else -1.0,
@@ -61,7 +64,9 @@ def numbers(c: Resolved, spec: SomeSpec, lam: float) -> dict[str, Any]:
 
 def constant(beta: Array) -> dict[str, Any]:
     """The entries of the rule for the printed bonus, β (J,) of each objective."""
-    return {"beta": beta, "span_floor": -1.0, "by_variance": False, "noise": np.zeros(len(beta)), "retry": np.zeros(len(beta))}
+    return {"beta": beta, "span_floor": -1.0, "by_variance": False, "late": 1.0} | {
+        name: np.zeros(len(beta)) for name in ("noise", "retry")
+    }
 
 
 def own_bonus(rule: Rule) -> Array:

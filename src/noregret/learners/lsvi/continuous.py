@@ -105,6 +105,7 @@ class DensePrimalDualLSVI(Algorithm1, ContinuousLearner):
         Word("schedule", schedule.WORDS[:2], **TABLE.rows["schedule"].columns),
         Word("price_step", dual.STEPS[:1], every=("printed", "the balance is measured on tables")),
         Word("xi_rule", ("fixed",), every=("fixed", "the estimate of γ is made of tables")),
+        Number("late_bonus", above=0.99, most=1.0, every=(1, "the bonus fades on tables")),
         Number("rounding", most=0.0, every=(0, "the net is over tables")),
         where=DOUBLING,
         presets=("theory", "paper", "practical"),

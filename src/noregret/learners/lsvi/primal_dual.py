@@ -22,8 +22,8 @@ Preset ``practical``, the default, has other numbers for ``lam``, ``beta``, ``al
 options on:
 
 - ``bonus`` "span": β is multiplied by how far the next values spread, at least by ``span_floor``; ``utility_bonus`` halves it
-  for utilities; ``noise_bonus`` adds what the noise of a step's payments needs, ``retry_bonus`` what bad luck in next states
-  needs;
+  for utilities, ``late_bonus`` of it is left where a pair was often tried; ``noise_bonus`` adds what the noise of a step's
+  payments needs, ``retry_bonus`` what bad luck in next states needs;
 - ``dual_estimate`` "plain": the dual sees V_g without the bonus, and ``dual_prior`` of the cap where nothing was tried;
 - ``damping``: a dual that swings is slowed down; ``anti_windup``, where steps share their counts: a lack counts up to what
   can be made up for; ``price_step`` "balanced": prices move together by the lack that is expected after the move, and the

@@ -25,6 +25,7 @@ class Rule(NamedTuple):
     floor: float  # 0, or −∞ without the lower clip
     span_floor: float  # least spread that β is multiplied by; negative for a constant β
     by_variance: bool  # whether β is multiplied by the deviation of the next values of a pair, and the spread divided by n
+    late: float  # what is left of the bonus by span where much is known; 1 for all of it
     noise: Array  # (J,) c of each objective, of the bonus for what a step pays; 0 as printed
     retry: Array  # (J,) c' of each objective, of the bonus that tries a pair again; 0 as printed
     pessimistic: bool  # what the dual's own objectives are

@@ -111,6 +111,16 @@ TABLE = Constants(
         counts=("0.2 if bonus != 'constant' else 0", "at least this spread, over n"),
     ),
     Number(
+        "late_bonus",
+        most=1.0,
+        every=(1, "the bonus is β‖φ‖"),
+        practical=(
+            "0.25 if bonus == 'span' and rounding == 0 else 1",
+            "of the bonus by span, left where a pair was often tried: the spread is far above the deviation that counts there",
+        ),
+        safe=(1, "what is certified has the whole bonus"),
+    ),
+    Number(
         "noise_bonus",
         every=(0, PRINTED),
         practical=("0 if rounding > 0 else 0.4", "times the deviation of what a step pays; nothing where that does not vary"),
@@ -189,6 +199,7 @@ TABLE = Constants(
     presets=("theory", "paper", "practical", "safe", "tuned"),
     where={
         "span_floor": "bonus != 'constant'",
+        "late_bonus": "bonus == 'span'",
         "retry_bonus": "bonus == 'variance'",
         "dual_prior": "dual_estimate == 'plain' or dual_estimate == 'corrected'",
         "pessimism": "dual_estimate == 'pessimistic'",
@@ -221,6 +232,10 @@ TABLE = Constants(
         (
             "rounding == 0 or noise_bonus == 0",
             "noise_bonus is {noise_bonus:g}; with rounding expected 0: the net has no bonus for noise",
+        ),
+        (
+            "rounding == 0 or late_bonus == 1",
+            "late_bonus is {late_bonus:g}; with rounding expected 1: the net has the whole bonus",
         ),
         ("price_step == 'printed' or alpha < inf", "price_step is 'balanced'; expected with it an alpha below infinity"),
         ("rounding == 0 or alpha == inf", "alpha is {alpha:g}; with rounding the policy is greedy: leave alpha out"),
