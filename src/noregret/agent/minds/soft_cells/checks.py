@@ -194,7 +194,9 @@ def _record(c: Checked, out: Arrays) -> None:
 def _prices(c: Checked, out: Arrays, group: str) -> None:
     for name in ("Y", "variance", "debt"):
         out[group + name] = c.take(group + name, "m", low=0.0, high=SQUARE)
-    out[f"{group}gap"] = c.take(f"{group}gap", "m")
+    for name in ("gap", "left"):
+        out[group + name] = c.take(group + name, "m")
+    out[f"{group}sides"] = c.take(f"{group}sides", "2 2", odd="nan")
     out[f"{group}estimate"] = estimate = c.take(f"{group}estimate", "m", odd="nan")
     c.must(np.isnan(estimate).all() or np.isfinite(estimate).all(), f"{group}estimate", "a number for each constraint, or none")
     out[f"{group}seen"] = c.take(f"{group}seen", "", "whole", 0, MANY)

@@ -128,10 +128,15 @@ class SoftCells:
                 self._practise(planner)
             return
         aim = aim_of(self.record, planner)
+        if planner.exact:  # what is unknown is looked for while nothing is owed
+            hoped = Outlook.of(self.record, planner.model.units).unknown
+            fresh |= planner.hope(hoped * (not self.costs.owes or not self.record.met.all()))
         often = 1 if aim.passes > PASSES else max(1, self.episodes // 20)
         if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
+            self.costs.mix(lambda Y: planner.evaluate(Y, self.episodes), aim)
             return
         self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
+        self.costs.mix(lambda Y: planner.evaluate(Y, self.episodes), aim)
         self.settled, self.plans = self.episodes, self.plans + 1
 
     def _practise(self, planner: Planner) -> None:
@@ -208,7 +213,11 @@ class SoftCells:
         if not counts:
             return
         totals, contest = signals.sum(axis=0), self._contest(self.planner)
+        self.costs.account(totals[1:], contest.aim)
         if rule is not None and not rule.plays(played):  # a mask forbade it, or another plan played
+            return
+        looked = self.planner.exact and rule is None and self.planner.outlook.unknown.any()
+        if looked and isinstance(model, CountModel) and not model.knows(played):  # this says nothing of what plans bring
             return
         kind, young = kind_of(model), self.kinds.young(kind_of(model))
         if kind != NETWORK:
@@ -240,7 +249,7 @@ class SoftCells:
                 self.champion = Champion(self.planner, self.tally, self.costs.arrays())
         elif not young and contest.lost(self.tally, best.tally):
             self.alarms += 1
-            self.costs.restore(best.prices | {"debt": self.costs.debt})
+            self.costs.restore(best.prices | {"debt": self.costs.debt, "left": self.costs.left})
             if isinstance(best.planner.model, NetworkModel) and kind_of(self.planner.model) != NETWORK:
                 self._resume(best.planner)
             else:
@@ -266,7 +275,11 @@ class SoftCells:
         units = self.record.units()
         outlook = Outlook.of(self.record, units)
         model = self.memory.model(units) if isinstance(self.memory, Counts) else self._vectors(self.memory, units, outlook)
+        was = self.planner is not None and self.planner.exact
         self._play(Planner(model, outlook, self.spec.horizon), self.tally[:0])
+        if self.planner is not None and self.planner.exact and not was:  # what other models' plans brought says nothing of it
+            self.costs.forget()
+            self.trials.forget()
         self.built = self.episodes
         if isinstance(model, CountModel) and not self.record.met.all():  # what was tried last is not to be tried again
             self.next = self.built + 1 + model.work(self.spec.horizon) // _WORK

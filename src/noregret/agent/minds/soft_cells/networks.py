@@ -87,7 +87,7 @@ class NetworkModel:
         Q: Singles = network_values(x, self.parts["weights"], self.sizes, len(self.parts["scale"]))
         return Q
 
-    def explored(self, chances: Array, could: Flags) -> Array:
+    def explored(self, chances: Array, could: Flags, observation: Observation) -> Array:
         """The chances (A,), with the share of uniform choice among the actions that can be taken."""
         return np.asarray((1.0 - self.explore) * chances + self.explore * could / could.sum(), dtype=np.float64)
 
