@@ -296,6 +296,7 @@ def _count_model(arrays: _Group, spec: WorldSpec) -> int:
         states = arrays.take("model.keys", f"N {spec.dimension}")
         arrays.must(0 < len(states) == len(np.unique(states + 0.0, axis=0)), "model.keys", "vectors, each once")
         arrays.take("model.near", "", "truth")
+        arrays.take("model.sure", "", "truth")
         arrays.take("model.lead", f"{spec.dimension}", "truth")
     else:
         states = arrays.take("model.states", "N", "whole", 0, spec.n_states - 1)

@@ -19,6 +19,8 @@ from noregret.problems.worlds import WorldSpec
 MOST_TRANSITIONS = 200_000
 #: What follows a vector is certain where at most this share of all transitions told apart was not the first of its pair.
 MOST_UNCERTAIN = 0.01
+#: Tables of vectors are exact where at most this share of the states of episodes, each once, was new: else new ones never end.
+MOST_NEW = 0.1
 #: n0 of tables of vectors: nothing of a pair that was tried is unknown.
 CERTAIN = 1e-6
 #: Prices of tables of vectors are searched in more passes, as far as they are so little work; at most so many.
@@ -176,6 +178,8 @@ def table_of(seen: Transitions, units: Units, budget: int, near: bool) -> CountM
     starts = np.bincount(state[seen.first], minlength=N).astype(np.float64)
     parts = _Counted(row, after, times.astype(np.float64), visits, sums, allowed).parts()
     parts |= {"keys": keys + 0.0, "starts": starts, "near": np.array(near), "n0": np.array(CERTAIN)}
+    off = ((seen.signals - parts["mean"].reshape(N * A, -1)[pair]) ** 2).sum(axis=0)
+    parts["sure"] = np.array(bool((off <= MOST_UNCERTAIN * (seen.signals**2).sum(axis=0)).all() and N <= MOST_NEW * len(visited)))
     lead = np.ones(keys.shape[1], dtype=np.bool_) if near else leading(keys, row, after, A)
     if not lead.all():
         pair, like, follows = led(keys, lead, row, after, visits)
@@ -258,7 +262,7 @@ class CountModel:
 
         The plan does not change within an episode: what moves nothing would be tried again until the episode ends.
         """
-        if not self.keyed:
+        if not self.parts.get("sure", False):
             return chances
         place = self.keyed.get((np.asarray(observation, dtype=np.float64) + 0.0).tobytes())
         if place is not None and self.parts["visits"][place, int(chances.argmax())] > 0.0:

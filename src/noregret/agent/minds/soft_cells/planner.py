@@ -133,7 +133,8 @@ class Planner:
     def __init__(self, model: Model, outlook: Outlook, horizon: int, wish: Wish | None = None) -> None:
         self.model, self.outlook, self.H = model, outlook, horizon
         #: Whether what comes of known pairs is what is estimated, and plans are cheap: then two of them can be mixed.
-        self.exact = isinstance(model, CountModel) and len(outlook.unknown) == 2 and model.passes(horizon) > PASSES
+        sure = isinstance(model, CountModel) and bool(model.parts.get("sure", False))
+        self.exact = sure and len(outlook.unknown) == 2 and model.passes(horizon) > PASSES  # type: ignore[union-attr]
         self.rows = None if isinstance(model, NetworkModel) else model.rows()
         J, p = len(outlook.unknown), 0 if self.rows is None else self.rows.projector.shape[1]
         self.values = PlanValues(np.zeros((horizon + 1, J, model.n), np.float32), np.zeros((horizon, J, p), np.float32))
