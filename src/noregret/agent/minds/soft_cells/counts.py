@@ -179,7 +179,9 @@ def table_of(seen: Transitions, units: Units, budget: int, near: bool) -> CountM
     parts = _Counted(row, after, times.astype(np.float64), visits, sums, allowed).parts()
     parts |= {"keys": keys + 0.0, "starts": starts, "near": np.array(near), "n0": np.array(CERTAIN)}
     off = ((seen.signals - parts["mean"].reshape(N * A, -1)[pair]) ** 2).sum(axis=0)
-    parts["sure"] = np.array(bool((off <= MOST_UNCERTAIN * (seen.signals**2).sum(axis=0)).all() and N <= MOST_NEW * len(visited)))
+    parts["sure"] = np.array(
+        bool((off <= MOST_UNCERTAIN * (seen.signals**2).sum(axis=0)).all() and N <= MOST_NEW * len(visited))
+    )
     lead = np.ones(keys.shape[1], dtype=np.bool_) if near else leading(keys, row, after, A)
     if not lead.all():
         pair, like, follows = led(keys, lead, row, after, visits)
@@ -261,6 +263,11 @@ class CountModel:
         """The chances (A,), half of them spread evenly where a vector or its likeliest action is new.
 
         The plan does not change within an episode: what moves nothing would be tried again until the episode ends.
+
+        Args:
+            chances: (A,) of the soft-max.
+            could: (A,) which actions can be taken.
+            observation: as the mind sees it.
         """
         if not self.parts.get("sure", False):
             return chances

@@ -101,6 +101,11 @@ class PriceSearch:
             known[:] = 0.0
         self.seen = 0
 
+    def limit(self, forget: bool) -> None:
+        """Other bounds hold: no two plans are known for them. ``forget`` what is owed to the earlier ones."""
+        self.debt, self.left = self.debt * (not forget), self.left * (not forget)
+        self.sides = np.full((2, 2), np.nan)
+
     @property
     def owes(self) -> bool:
         """Whether episodes fell short of what they are to reach, all in all."""
@@ -149,6 +154,7 @@ class PriceSearch:
                 break
         if (last[0] != self.Y).any():
             self.estimate = totals(self.Y)
+        self.mix(evaluate, aim)
 
     def mix(self, evaluate: Callable[[Array], Array], aim: Aim) -> None:
         """Of two plans on both sides of what is needed, take the one whose turn it is: the dearer one where enough is left.
@@ -210,7 +216,13 @@ class PriceSearch:
             prices = self.Y.copy()
             prices[i] = Y
             estimate = totals(prices)
-        if aim.exact and low is not None and high is not None and abs(needed - float(estimate[i])) > close and Y in (low[0], high[0]):
+        if (
+            aim.exact
+            and low is not None
+            and high is not None
+            and abs(needed - float(estimate[i])) > close
+            and Y in (low[0], high[0])
+        ):
             self.sides = np.array([[low[0], low_estimate[i]], [high[0], high_estimate[i]]])
         self.Y[i], self.estimate = Y, estimate
 

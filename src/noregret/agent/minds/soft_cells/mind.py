@@ -109,8 +109,7 @@ class SoftCells:
         if self.chosen < self.episodes and self.planner is not None:
             self.chosen, contest = self.episodes, self._contest(self.planner)
             search = partial(searched, self.memory, self.record.units(), (self.seed, 0x5EA2, self.episodes))
-            kind = kind_of(self.planner.model)
-            young = self.kinds.young(kind)
+            young = self.kinds.young(kind := kind_of(self.planner.model))
             network = (self.kinds.judged(contest, self.trials.eased)[NETWORK], young) if kind == NETWORK else None
             self.trials.choose(self.episodes, contest, network, self.memory.cheapest, search)
             if kind == NETWORK and not young:
@@ -128,15 +127,13 @@ class SoftCells:
                 self._practise(planner)
             return
         aim = aim_of(self.record, planner)
-        if planner.exact:  # what is unknown is looked for while nothing is owed
-            hoped = Outlook.of(self.record, planner.model.units).unknown
-            fresh |= planner.hope(hoped * (not self.costs.owes or not self.record.met.all()))
+        fresh |= planner.hope(self.record, self.costs.owes)
+        evaluate = partial(planner.evaluate, episodes=self.episodes)
         often = 1 if aim.passes > PASSES else max(1, self.episodes // 20)
         if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
-            self.costs.mix(lambda Y: planner.evaluate(Y, self.episodes), aim)
+            self.costs.mix(evaluate, aim)
             return
-        self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
-        self.costs.mix(lambda Y: planner.evaluate(Y, self.episodes), aim)
+        self.costs.settle(evaluate, aim, fresh)
         self.settled, self.plans = self.episodes, self.plans + 1
 
     def _practise(self, planner: Planner) -> None:
@@ -195,7 +192,7 @@ class SoftCells:
         self.spec = self.record.spec = self.memory.spec = replace(self.spec, limits=limits)
         self.record.bounds = self.record.signs[1:] * self.spec.limits
         self.settled = 0
-        self.costs.debt = self.costs.debt * (not forget)
+        self.costs.limit(forget)
 
     def learn(self, played: PlayedEpisode, counts: bool = True) -> None:
         """Remember an episode, and compare what it brought with what was expected, unless somebody else played it."""
@@ -214,10 +211,7 @@ class SoftCells:
             return
         totals, contest = signals.sum(axis=0), self._contest(self.planner)
         self.costs.account(totals[1:], contest.aim)
-        if rule is not None and not rule.plays(played):  # a mask forbade it, or another plan played
-            return
-        looked = self.planner.exact and rule is None and self.planner.outlook.unknown.any()
-        if looked and isinstance(model, CountModel) and not model.knows(played):  # this says nothing of what plans bring
+        if self.planner.looked(played) if rule is None else not rule.plays(played):  # or a mask forbade it
             return
         kind, young = kind_of(model), self.kinds.young(kind_of(model))
         if kind != NETWORK:
@@ -275,9 +269,9 @@ class SoftCells:
         units = self.record.units()
         outlook = Outlook.of(self.record, units)
         model = self.memory.model(units) if isinstance(self.memory, Counts) else self._vectors(self.memory, units, outlook)
-        was = self.planner is not None and self.planner.exact
-        self._play(Planner(model, outlook, self.spec.horizon), self.tally[:0])
-        if self.planner is not None and self.planner.exact and not was:  # what other models' plans brought says nothing of it
+        was, planner = self.planner is not None and self.planner.exact, Planner(model, outlook, self.spec.horizon)
+        self._play(planner, self.tally[:0])
+        if planner.exact and not was:  # what other models' plans brought says nothing of it
             self.costs.forget()
             self.trials.forget()
         self.built = self.episodes
@@ -295,8 +289,7 @@ class SoftCells:
         assert self.draw is not None
         seen, last = memory.transitions(), self.planner
         random = np.random.default_rng([self.seed, 0xCE12, self.episodes])
-        table = table_of(seen, units, _STATES, bool(self.record.met.all()))
-        if table is not None:
+        if (table := table_of(seen, units, _STATES, bool(self.record.met.all()))) is not None:
             return table
         turn = CELLS if last is None else self.kinds.turn(self._contest(last), self.trials.eased)
         if turn == NETWORK and self.network is not None:
@@ -384,17 +377,14 @@ class SoftCells:
         groups: dict[str, Arrays] = {name: {} for name in GROUPS}
         try:
             for name, value in arrays.items():
-                if "/" in name:
-                    group, _, rest = name.partition("/")
-                    groups[group][rest] = value
-            self.episodes, self.built, self.settled, self.alarms, *counters = arrays["counters"].tolist()
-            self.plans, self.next, self.chosen = counters
+                if rest := name.partition("/")[2]:
+                    groups[name.partition("/")[0]][rest] = value
+            counters = arrays["counters"].tolist()
+            self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.chosen = counters
             self.tally = arrays["tally"].copy()
-            self.trials.restore(groups["trials"])
-            self.kinds.restore(groups["kinds"])
-            self.doubts.restore(groups["doubts"])
-            self.record.restore(groups["record"])
-            self.memory.restore(groups["memory"])
+            known = (self.trials.restore, self.kinds.restore, self.doubts.restore, self.record.restore, self.memory.restore)
+            for name, restore in zip(("trials", "kinds", "doubts", "record", "memory"), known, strict=True):
+                restore(groups[name])
             self.costs.restore(groups["dual"])
             if self.network is not None and groups["network"]:
                 self.network.restore(groups["network"])

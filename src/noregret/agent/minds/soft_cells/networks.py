@@ -88,7 +88,13 @@ class NetworkModel:
         return Q
 
     def explored(self, chances: Array, could: Flags, observation: Observation) -> Array:
-        """The chances (A,), with the share of uniform choice among the actions that can be taken."""
+        """The chances (A,), with the share of uniform choice among the actions that can be taken.
+
+        Args:
+            chances: (A,) of the soft-max.
+            could: (A,) which actions can be taken.
+            observation: whichever.
+        """
         return np.asarray((1.0 - self.explore) * chances + self.explore * could / could.sum(), dtype=np.float64)
 
     def describe(self) -> list[str]:

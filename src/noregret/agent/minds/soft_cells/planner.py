@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noregret.agent.minds.protocol import PlayedEpisode
 from noregret.agent.minds.soft_cells.counts import CountModel
 from noregret.agent.minds.soft_cells.dual import PASSES
 from noregret.agent.minds.soft_cells.forests import ForestModel, still_brought
@@ -155,11 +156,25 @@ class Planner:
         backward(self.rows, self.wish, self.values)
         return np.asarray(self.values.V[0, 1:] @ model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
 
-    def hope(self, unknown: Array) -> bool:
-        """Hope for so much (J,H) of what is unknown; returns whether that is something instead of nothing, or the other way."""
+    def hope(self, record: Record, owes: bool) -> bool:
+        """Let an exact plan hope for what is unknown, or for nothing; returns whether that changed.
+
+        Args:
+            record: of all episodes.
+            owes: whether something is owed to a limit: then nothing is hoped for, unless none of them met it.
+        """
+        if not self.exact:
+            return False
+        unknown = Outlook.of(record, self.model.units).unknown * (not owes or not record.met.all())
         changed = bool(unknown.any() != self.outlook.unknown.any())
         self.outlook = self.outlook._replace(unknown=unknown)
         return changed
+
+    def looked(self, played: PlayedEpisode) -> bool:
+        """Whether an exact plan that hopes tried something new in an episode, which says nothing of what plans bring."""
+        model = self.model
+        hopes = self.exact and isinstance(model, CountModel) and bool(self.outlook.unknown.any())
+        return hopes and isinstance(model, CountModel) and not model.knows(played)
 
     @property
     def expected(self) -> float:
