@@ -85,6 +85,40 @@ def test_a_tight_limit_among_many_lamps() -> None:
     assert np.mean(last, axis=0)[0] > 0.95 and np.mean(last, axis=0)[1] <= 15.0  # with prototypes 0.88 and 16.9
 
 
+class Wells:
+    """A corridor; a well after 3 places pays 3, one after 11 pays 9, and each ends the walk. A step costs 1, 5 are allowed."""
+
+    def __init__(self) -> None:
+        self.spec = WorldSpec(40, 3, 0, 2, np.array([5.0]), True, ("steps",))
+
+    def reset(self, random: np.random.Generator) -> np.ndarray:
+        self.x = 0
+        return np.array([0.0, 1.0])
+
+    def step(self, action: int) -> tuple[np.ndarray, float, list[float], bool]:
+        down = action == 2
+        pays = {2: 3.0, 10: 9.0}.get(self.x, 0.1) if down else 0.0
+        if not down:
+            self.x = min(max(self.x + (1 if action == 1 else -1), 0), 11)
+        return np.array([float(self.x), float(not down)]), pays, [1.0], down
+
+    def mask(self) -> None:
+        return None
+
+
+def test_exact_plans_are_mixed_where_the_limit_lies_between_two() -> None:
+    """3 for 3 steps and 9 for 11: at 5 steps 4.5 is the best. One plan at one price brought 3.0 / 4.1."""
+    last = np.mean([play(SoftCells(Wells().spec, seed), Wells(), 200, seed)[-80:].mean(axis=0) for seed in (0, 1, 2)], axis=0)
+    assert last[0] > 4.0 and last[1] <= 5.0
+
+
+def test_other_limits_are_other_pairs_of_plans() -> None:
+    mind = SoftCells(Wells().spec, 2)
+    play(mind, Wells(), 200, 2)
+    mind.limit(np.array([3.0]), True)
+    assert play(mind, Wells(), 20, 3)[:, 1].mean() <= 3.3
+
+
 def test_a_new_pair_calls_for_a_new_plan() -> None:
     world = Lamps(3, 30.0)
     mind = SoftCells(world.spec, 0)

@@ -11,8 +11,6 @@ from noregret.agent.minds.soft_cells.planner import Planner
 
 #: The whole budget of a constraint is worth at least this share of the spread of returns. The largest price is at least this.
 _LEAST_WORTH, _LEAST_MOST = 0.03, 20.0
-#: Prices of tables of vectors are searched in more passes, as far as they are so little work; at most so many.
-_WORK, _PASSES = 20_000_000, 20
 
 
 def aim_of(record: Record, planner: Planner) -> Aim:
@@ -21,7 +19,5 @@ def aim_of(record: Record, planner: Planner) -> Aim:
     scale, worth = record.scale(units), outlook.spread * outlook.zoom
     least = np.minimum(_LEAST_WORTH * worth / record.slack(units), 0.5)
     most = np.maximum(5.0 * worth * units.width[1:] / scale, _LEAST_MOST)
-    passes = PASSES
-    if isinstance(planner.model, CountModel) and planner.model.keyed:
-        passes = int(np.clip(_WORK // planner.model.work(horizon), PASSES, _PASSES))
-    return Aim(record.bounds, scale, least, most, horizon * (units.low + units.width)[1:], passes)
+    passes = planner.model.passes(horizon) if isinstance(planner.model, CountModel) else PASSES
+    return Aim(record.bounds, scale, least, most, horizon * (units.low + units.width)[1:], passes, planner.exact)

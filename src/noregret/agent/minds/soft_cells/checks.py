@@ -194,7 +194,9 @@ def _record(c: Checked, out: Arrays) -> None:
 def _prices(c: Checked, out: Arrays, group: str) -> None:
     for name in ("Y", "variance", "debt"):
         out[group + name] = c.take(group + name, "m", low=0.0, high=SQUARE)
-    out[f"{group}gap"] = c.take(f"{group}gap", "m")
+    for name in ("gap", "left"):
+        out[group + name] = c.take(group + name, "m")
+    out[f"{group}sides"] = c.take(f"{group}sides", "2 2", odd="nan")
     out[f"{group}estimate"] = estimate = c.take(f"{group}estimate", "m", odd="nan")
     c.must(np.isnan(estimate).all() or np.isfinite(estimate).all(), f"{group}estimate", "a number for each constraint, or none")
     out[f"{group}seen"] = c.take(f"{group}seen", "", "whole", 0, MANY)
@@ -294,6 +296,7 @@ def _count_model(arrays: _Group, spec: WorldSpec) -> int:
         states = arrays.take("model.keys", f"N {spec.dimension}")
         arrays.must(0 < len(states) == len(np.unique(states + 0.0, axis=0)), "model.keys", "vectors, each once")
         arrays.take("model.near", "", "truth")
+        arrays.take("model.sure", "", "truth")
         arrays.take("model.lead", f"{spec.dimension}", "truth")
     else:
         states = arrays.take("model.states", "N", "whole", 0, spec.n_states - 1)

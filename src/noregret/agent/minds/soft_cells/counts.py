@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noregret.agent.minds.protocol import PlayedEpisode
+from noregret.agent.minds.soft_cells.dual import PASSES
 from noregret.agent.minds.soft_cells.history import Transitions, Units, cheapest
 from noregret.agent.minds.soft_cells.kernels.rows import ModelRows, no_pools
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values
@@ -18,8 +19,12 @@ from noregret.problems.worlds import WorldSpec
 MOST_TRANSITIONS = 200_000
 #: What follows a vector is certain where at most this share of all transitions told apart was not the first of its pair.
 MOST_UNCERTAIN = 0.01
+#: Tables of vectors are exact where at most this share of the states of episodes, each once, was new: else new ones never end.
+MOST_NEW = 0.1
 #: n0 of tables of vectors: nothing of a pair that was tried is unknown.
 CERTAIN = 1e-6
+#: Prices of tables of vectors are searched in more passes, as far as they are so little work; at most so many.
+_WORK, _PASSES = 8_000_000, 20
 
 
 class Counts:
@@ -173,6 +178,10 @@ def table_of(seen: Transitions, units: Units, budget: int, near: bool) -> CountM
     starts = np.bincount(state[seen.first], minlength=N).astype(np.float64)
     parts = _Counted(row, after, times.astype(np.float64), visits, sums, allowed).parts()
     parts |= {"keys": keys + 0.0, "starts": starts, "near": np.array(near), "n0": np.array(CERTAIN)}
+    off = ((seen.signals - parts["mean"].reshape(N * A, -1)[pair]) ** 2).sum(axis=0)
+    parts["sure"] = np.array(
+        bool((off <= MOST_UNCERTAIN * (seen.signals**2).sum(axis=0)).all() and N <= MOST_NEW * len(visited))
+    )
     lead = np.ones(keys.shape[1], dtype=np.bool_) if near else leading(keys, row, after, A)
     if not lead.all():
         pair, like, follows = led(keys, lead, row, after, visits)
@@ -250,9 +259,30 @@ class CountModel:
         action_values(self._rows, wish, values.V[h + 1], len(values.coef) - h, Q, (place, place + 1))
         return Q
 
+    def explored(self, chances: Array, could: Flags, observation: Observation) -> Array:
+        """The chances (A,), half of them spread evenly where a vector or its likeliest action is new.
+
+        The plan does not change within an episode: what moves nothing would be tried again until the episode ends.
+
+        Args:
+            chances: (A,) of the soft-max.
+            could: (A,) which actions can be taken.
+            observation: as the mind sees it.
+        """
+        if not self.parts.get("sure", False):
+            return chances
+        place = self.keyed.get((np.asarray(observation, dtype=np.float64) + 0.0).tobytes())
+        if place is not None and self.parts["visits"][place, int(chances.argmax())] > 0.0:
+            return chances
+        return np.asarray(0.5 * chances + 0.5 * could / could.sum(), dtype=np.float64)
+
     def work(self, horizon: int) -> int:
         """Pairs and steps of one pass."""
         return self.parts["visits"].size * horizon
+
+    def passes(self, horizon: int) -> int:
+        """How many passes a search of a price may take: more for tables of vectors, as far as they are so little work."""
+        return int(np.clip(_WORK // self.work(horizon), PASSES, _PASSES)) if self.keyed else PASSES
 
     def knows(self, played: PlayedEpisode) -> bool:
         """Whether every pair of an episode was tried before."""

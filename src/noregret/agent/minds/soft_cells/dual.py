@@ -27,6 +27,8 @@ _WINDOW = 20
 _INTEREST = 0.02
 #: An estimate is close to what is needed within this share of the scale, or this share of the band where that is more.
 _CLOSE, _CLOSE_IN_BAND = 0.01, 0.3
+#: What exact plans owe at most, in scales.
+_OWED = 1.0
 #: Where a standard error of the gap is more than this share of the scale, that what comes is better than the estimate is
 #: believed only beyond the rest of that error.
 _LUCKY = 0.1
@@ -53,6 +55,7 @@ class Aim(NamedTuple):
     most: Array  # the largest price
     top: Array  # the largest total that the range of a step allows
     passes: int = PASSES  # for one price
+    exact: bool = False  # whether what comes is what is estimated, so that two plans can be mixed
 
 
 class PriceSearch:
@@ -67,6 +70,16 @@ class PriceSearch:
         self.margin, self.seen = margin, 0
         self.Y, self.estimate = np.zeros(m), np.full(m, np.nan)
         self.gap, self.variance, self.debt = np.zeros(m), np.zeros(m), np.zeros(m)
+        self.left = np.zeros(m)  # by how much episodes surpassed what they are to reach, all in all; where plans are exact
+        #: Price and estimate of two plans: one that does not reach what is needed and one that surpasses it; nan for none.
+        self.sides = np.full((2, 2), np.nan)
+
+    def account(self, totals: Array, aim: Aim) -> None:
+        """Count what an episode of such totals (m,) leaves for others, or takes from them, whatever played it."""
+        if aim.exact:
+            asked = aim.bounds + self.margin * aim.scale
+            most = np.fmax(aim.scale, asked - self.sides[0, 1])
+            self.left = np.clip(self.left + totals - asked, -_OWED * aim.scale, most)
 
     def observe(self, totals: Array, aim: Aim) -> None:
         """Learn from the totals (m,) of an episode."""
@@ -82,6 +95,22 @@ class PriceSearch:
         change = np.where(best_possible, -self.debt, short)
         self.debt = np.clip(self.debt + _INTEREST * change, 0.0, 2.0 * aim.scale + np.abs(self.gap))
 
+    def forget(self) -> None:
+        """Forget how far another kind of model was off, and what it left."""
+        for known in (self.gap, self.variance, self.debt, self.left):
+            known[:] = 0.0
+        self.seen = 0
+
+    def limit(self, forget: bool) -> None:
+        """Other bounds hold: no two plans are known for them. ``forget`` what is owed to the earlier ones."""
+        self.debt, self.left = self.debt * (not forget), self.left * (not forget)
+        self.sides = np.full((2, 2), np.nan)
+
+    @property
+    def owes(self) -> bool:
+        """Whether episodes fell short of what they are to reach, all in all."""
+        return bool((self.left < 0.0).any())
+
     def needed(self, aim: Aim) -> Array:
         """(m,) what the estimate is to reach."""
         luck = np.maximum(np.sqrt(self.variance / _WINDOW) - _LUCKY * aim.scale, 0.0)
@@ -95,6 +124,8 @@ class PriceSearch:
 
     def off(self, aim: Aim) -> bool:
         """Whether the plan in use misses what is now needed, or gives more than needed at a price that could be lower."""
+        if aim.exact and not np.isnan(self.sides).any():
+            return False
         short = self.needed(aim) - self.estimate
         return bool(((np.abs(short) >= self.band(aim)) & ((short > 0.0) | (self.Y > aim.least))).any())
 
@@ -106,7 +137,7 @@ class PriceSearch:
             aim: what is searched for.
             fresh: whether the model is new, so that the estimate must be made anew.
         """
-        self.Y = np.maximum(self.Y, aim.least)
+        self.Y, self.sides = np.maximum(self.Y, aim.least), np.full((2, 2), np.nan)
         last = [self.Y.copy()]
 
         def totals(Y: Array) -> Array:
@@ -123,6 +154,22 @@ class PriceSearch:
                 break
         if (last[0] != self.Y).any():
             self.estimate = totals(self.Y)
+        self.mix(evaluate, aim)
+
+    def mix(self, evaluate: Callable[[Array], Array], aim: Aim) -> None:
+        """Of two plans on both sides of what is needed, take the one whose turn it is: the dearer one where enough is left.
+
+        Args:
+            evaluate: makes a plan for prices (m,) and returns its estimated totals.
+            aim: what was searched for.
+        """
+        if not aim.exact or np.isnan(self.sides).any():
+            return
+        dear, other = self.sides
+        Y, _ = dear if self.left[0] + dear[1] >= self.needed(aim)[0] else other
+        if Y != self.Y[0]:
+            self.Y = np.array([Y])
+            self.estimate = evaluate(self.Y)
 
     def _settle_one(self, i: int, totals: Callable[[Array], Array], aim: Aim) -> None:
         """Search price i; the estimate rises with the price.
@@ -138,7 +185,7 @@ class PriceSearch:
         high: tuple[float, float] | None = None  # the last price that was too high, and what its plan lacks: below 0
         content = bool(self.debt[i] <= close and self.gap[i] >= -close)  # what was played gives no reason to ask for more
         Y, factor, estimate = float(self.Y[i]), 2.0, self.estimate
-        low_estimate = estimate
+        low_estimate = high_estimate = estimate
         for n in range(aim.passes):
             short = needed - float(estimate[i])
             if content and estimate[i] >= aim.top[i] - close:  # no plan can give more, so a lower price may do
@@ -156,7 +203,7 @@ class PriceSearch:
                         break
                 low, low_estimate = (Y, short), estimate
             else:
-                high = (Y, short)
+                high, high_estimate = (Y, short), estimate
             if low is not None and high is not None:
                 part = low[1] / (low[1] - high[1]) if n < PASSES else 0.5
                 Y = low[0] + (high[0] - low[0]) * min(max(part, _INSIDE), 1.0 - _INSIDE)
@@ -169,15 +216,23 @@ class PriceSearch:
             prices = self.Y.copy()
             prices[i] = Y
             estimate = totals(prices)
+        if (
+            aim.exact
+            and low is not None
+            and high is not None
+            and abs(needed - float(estimate[i])) > close
+            and Y in (low[0], high[0])
+        ):
+            self.sides = np.array([[low[0], low_estimate[i]], [high[0], high_estimate[i]]])
         self.Y[i], self.estimate = Y, estimate
 
     def arrays(self) -> Arrays:
         """All that is known, by name."""
-        names = ("Y", "estimate", "gap", "variance", "debt")
+        names = ("Y", "estimate", "gap", "variance", "debt", "left", "sides")
         return {name: getattr(self, name).copy() for name in names} | {"seen": np.array(self.seen)}
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what :meth:`arrays` gave."""
-        for name in ("Y", "estimate", "gap", "variance", "debt"):
+        for name in ("Y", "estimate", "gap", "variance", "debt", "left", "sides"):
             setattr(self, name, arrays[name].copy())
         self.seen = int(arrays["seen"])

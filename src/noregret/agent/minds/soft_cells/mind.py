@@ -109,8 +109,7 @@ class SoftCells:
         if self.chosen < self.episodes and self.planner is not None:
             self.chosen, contest = self.episodes, self._contest(self.planner)
             search = partial(searched, self.memory, self.record.units(), (self.seed, 0x5EA2, self.episodes))
-            kind = kind_of(self.planner.model)
-            young = self.kinds.young(kind)
+            young = self.kinds.young(kind := kind_of(self.planner.model))
             network = (self.kinds.judged(contest, self.trials.eased)[NETWORK], young) if kind == NETWORK else None
             self.trials.choose(self.episodes, contest, network, self.memory.cheapest, search)
             if self.kinds.paid(kind, contest):
@@ -128,10 +127,13 @@ class SoftCells:
                 self._practise(planner)
             return
         aim = aim_of(self.record, planner)
+        fresh |= planner.hope(self.record, self.costs.owes)
+        evaluate = partial(planner.evaluate, episodes=self.episodes)
         often = 1 if aim.passes > PASSES else max(1, self.episodes // 20)
         if not fresh and (not self.costs.off(aim) or self.episodes < self.settled + often):
+            self.costs.mix(evaluate, aim)
             return
-        self.costs.settle(lambda Y: planner.evaluate(Y, self.episodes), aim, fresh)
+        self.costs.settle(evaluate, aim, fresh)
         self.settled, self.plans = self.episodes, self.plans + 1
 
     def _practise(self, planner: Planner) -> None:
@@ -190,7 +192,7 @@ class SoftCells:
         self.spec = self.record.spec = self.memory.spec = replace(self.spec, limits=limits)
         self.record.bounds = self.record.signs[1:] * self.spec.limits
         self.settled = 0
-        self.costs.debt = self.costs.debt * (not forget)
+        self.costs.limit(forget)
 
     def learn(self, played: PlayedEpisode, counts: bool = True) -> None:
         """Remember an episode, and compare what it brought with what was expected, unless somebody else played it."""
@@ -208,7 +210,8 @@ class SoftCells:
         if not counts:
             return
         totals, contest = signals.sum(axis=0), self._contest(self.planner)
-        if rule is not None and not rule.plays(played):  # a mask forbade it, or another plan played
+        self.costs.account(totals[1:], contest.aim)
+        if self.planner.looked(played) if rule is None else not rule.plays(played):  # or a mask forbade it
             return
         kind, young = kind_of(model), self.kinds.young(kind_of(model))
         if kind != NETWORK:
@@ -243,7 +246,7 @@ class SoftCells:
                 self.champion = Champion(self.planner, self.tally, self.costs.arrays())
         elif not young and contest.lost(self.tally, best.tally):
             self.alarms += 1
-            self.costs.restore(best.prices | {"debt": self.costs.debt})
+            self.costs.restore(best.prices | {"debt": self.costs.debt, "left": self.costs.left})
             if isinstance(best.planner.model, NetworkModel) and kind_of(self.planner.model) != NETWORK:
                 self._resume(best.planner)
             else:
@@ -269,7 +272,11 @@ class SoftCells:
         units = self.record.units()
         outlook = Outlook.of(self.record, units)
         model = self.memory.model(units) if isinstance(self.memory, Counts) else self._vectors(self.memory, units, outlook)
-        self._play(Planner(model, outlook, self.spec.horizon), self.tally[:0])
+        was, planner = self.planner is not None and self.planner.exact, Planner(model, outlook, self.spec.horizon)
+        self._play(planner, self.tally[:0])
+        if planner.exact and not was:  # what other models' plans brought says nothing of it
+            self.costs.forget()
+            self.trials.forget()
         self.built = self.episodes
         if isinstance(model, CountModel) and not self.record.met.all():  # what was tried last is not to be tried again
             self.next = self.built + 1 + model.work(self.spec.horizon) // _WORK
@@ -285,8 +292,7 @@ class SoftCells:
         assert self.draw is not None
         seen, last = memory.transitions(), self.planner
         random = np.random.default_rng([self.seed, 0xCE12, self.episodes])
-        table = table_of(seen, units, _STATES, bool(self.record.met.all()))
-        if table is not None:
+        if (table := table_of(seen, units, _STATES, bool(self.record.met.all()))) is not None:
             return table
         turn = CELLS if last is None else self.kinds.turn(self._contest(last), self.trials.eased)
         if turn == NETWORK and self.network is not None:
@@ -374,17 +380,14 @@ class SoftCells:
         groups: dict[str, Arrays] = {name: {} for name in GROUPS}
         try:
             for name, value in arrays.items():
-                if "/" in name:
-                    group, _, rest = name.partition("/")
-                    groups[group][rest] = value
-            self.episodes, self.built, self.settled, self.alarms, *counters = arrays["counters"].tolist()
-            self.plans, self.next, self.chosen = counters
+                if rest := name.partition("/")[2]:
+                    groups[name.partition("/")[0]][rest] = value
+            counters = arrays["counters"].tolist()
+            self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.chosen = counters
             self.tally = arrays["tally"].copy()
-            self.trials.restore(groups["trials"])
-            self.kinds.restore(groups["kinds"])
-            self.doubts.restore(groups["doubts"])
-            self.record.restore(groups["record"])
-            self.memory.restore(groups["memory"])
+            known = (self.trials.restore, self.kinds.restore, self.doubts.restore, self.record.restore, self.memory.restore)
+            for name, restore in zip(("trials", "kinds", "doubts", "record", "memory"), known, strict=True):
+                restore(groups[name])
             self.costs.restore(groups["dual"])
             if self.network is not None and groups["network"]:
                 self.network.restore(groups["network"])

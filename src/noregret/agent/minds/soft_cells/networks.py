@@ -87,8 +87,14 @@ class NetworkModel:
         Q: Singles = network_values(x, self.parts["weights"], self.sizes, len(self.parts["scale"]))
         return Q
 
-    def explored(self, chances: Array, could: Flags) -> Array:
-        """The chances (A,), with the share of uniform choice among the actions that can be taken."""
+    def explored(self, chances: Array, could: Flags, observation: Observation) -> Array:
+        """The chances (A,), with the share of uniform choice among the actions that can be taken.
+
+        Args:
+            chances: (A,) of the soft-max.
+            could: (A,) which actions can be taken.
+            observation: whichever.
+        """
         return np.asarray((1.0 - self.explore) * chances + self.explore * could / could.sum(), dtype=np.float64)
 
     def describe(self) -> list[str]:

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noregret.agent.minds.protocol import PlayedEpisode
 from noregret.agent.minds.soft_cells.counts import CountModel
+from noregret.agent.minds.soft_cells.dual import PASSES
 from noregret.agent.minds.soft_cells.forests import ForestModel, still_brought
 from noregret.agent.minds.soft_cells.history import Record, Transitions, Units
 from noregret.agent.minds.soft_cells.kernels.sweep import PlanValues, Wish, action_values, backward, soft_max
@@ -24,6 +26,8 @@ _SHARPNESS = 3.0
 _HOPE, _FLOOR = 0.5, 0.05
 #: Where episodes differ by less than this share of H, rewards count for more, up to a most.
 _TYPICAL, MOST_ZOOM = 0.2, 100.0
+#: Sharpness of plans that are exact: luck within an episode only loses there.
+_CERTAIN = 1e9
 
 
 def model_of(plan: Arrays, draw: Draw | None) -> Model:
@@ -94,7 +98,7 @@ class Planned(NamedTuple):
             return np.asarray(could / could.sum(), dtype=np.float64)
         out: Array = np.zeros((1, len(could)))
         soft_max(Q, could[None], self.wish, out)
-        return model.explored(out.ravel(), could) if isinstance(model, NetworkModel) else out.ravel()
+        return out.ravel() if isinstance(model, VectorModel | ForestModel) else model.explored(out.ravel(), could, observation)
 
     def table(self, most: int) -> tuple[dict[int, int], Array] | None:
         """The row of each numbered observation that was seen, and the probabilities (H,rows,A) of actions there.
@@ -129,6 +133,9 @@ class Planner:
 
     def __init__(self, model: Model, outlook: Outlook, horizon: int, wish: Wish | None = None) -> None:
         self.model, self.outlook, self.H = model, outlook, horizon
+        #: Whether what comes of known pairs is what is estimated, and plans are cheap: then two of them can be mixed.
+        sure = isinstance(model, CountModel) and bool(model.parts.get("sure", False))
+        self.exact = sure and len(outlook.unknown) == 2 and model.passes(horizon) > PASSES  # type: ignore[union-attr]
         self.rows = None if isinstance(model, NetworkModel) else model.rows()
         J, p = len(outlook.unknown), 0 if self.rows is None else self.rows.projector.shape[1]
         self.values = PlanValues(np.zeros((horizon + 1, J, model.n), np.float32), np.zeros((horizon, J, p), np.float32))
@@ -137,6 +144,8 @@ class Planner:
     def _wish(self, Y: Array, episodes: int) -> Wish:
         zoom = self.outlook.zoom
         sharpness = _SHARPNESS * math.sqrt(episodes + 1.0) * zoom / (1.0 + float((Y / self.outlook.zooms).sum()))
+        if self.exact:
+            sharpness = _CERTAIN
         return Wish(np.concatenate([[1.0], Y / zoom]), sharpness, self.outlook.unknown, self.model.units.end)
 
     def evaluate(self, Y: Array, episodes: int) -> Array:
@@ -146,6 +155,26 @@ class Planner:
         self.wish = self._wish(Y, episodes)
         backward(self.rows, self.wish, self.values)
         return np.asarray(self.values.V[0, 1:] @ model.starts * units.width[1:] + self.H * units.low[1:], dtype=np.float64)
+
+    def hope(self, record: Record, owes: bool) -> bool:
+        """Let an exact plan hope for what is unknown, or for nothing; returns whether that changed.
+
+        Args:
+            record: of all episodes.
+            owes: whether something is owed to a limit: then nothing is hoped for, unless none of them met it.
+        """
+        if not self.exact:
+            return False
+        unknown = Outlook.of(record, self.model.units).unknown * (not owes or not record.met.all())
+        changed = bool(unknown.any() != self.outlook.unknown.any())
+        self.outlook = self.outlook._replace(unknown=unknown)
+        return changed
+
+    def looked(self, played: PlayedEpisode) -> bool:
+        """Whether an exact plan that hopes tried something new in an episode, which says nothing of what plans bring."""
+        model = self.model
+        hopes = self.exact and isinstance(model, CountModel) and bool(self.outlook.unknown.any())
+        return hopes and isinstance(model, CountModel) and not model.knows(played)
 
     @property
     def expected(self) -> float:

@@ -314,6 +314,10 @@ class RuleTrials:
         elif not young:
             self.lately = count(self.lately, totals)[-LATELY:]
 
+    def forget(self) -> None:
+        """Forget what plans brought: another kind of model plans from now on, and no rule leads before it has played."""
+        self.lately, self.leader, self.partner = self.lately[:0], -1, -1
+
     def judge(self, contest: PlanContest, plans: Sequence[Array], doubted: bool) -> None:
         """Let a rule lead, or plans again.
 
