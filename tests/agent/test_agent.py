@@ -204,7 +204,7 @@ def test_files_are_plain_versioned_and_checked(tmp_path):
     with np.load(path, allow_pickle=False) as file:
         meta = json.loads(file["meta"].tobytes())
         assert (
-            meta["format"] == 4 and meta["version"] == nr.__version__ and all(file[key].dtype != object for key in file.files)
+            meta["format"] == 5 and meta["version"] == nr.__version__ and all(file[key].dtype != object for key in file.files)
         )
         arrays = {key: file[key] for key in file.files}
     loaded = nr.Agent.load(path, features=FEATURES)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from noregret.agent.agent import Agent
 
 #: Of the file's layout; read() refuses others.
-FORMAT = 4
+FORMAT = 5
 #: What the JSON holds, with the kind of each entry.
 META: dict[str, Any] = {
     "format": int, "version": str, "learner": str, "options": dict, "episodes": int | None, "seed": int,

@@ -269,8 +269,7 @@ class SoftCells:
         """A new model from all that is remembered."""
         if self.champion is not None and self.champion.planner is self.planner:
             self.champion.prices = self.costs.arrays()
-        units = self.record.units()
-        outlook = Outlook.of(self.record, units)
+        outlook = Outlook.of(self.record, units := self.record.units())
         model = self.memory.model(units) if isinstance(self.memory, Counts) else self._vectors(self.memory, units, outlook)
         was, planner = self.planner is not None and self.planner.exact, Planner(model, outlook, self.spec.horizon)
         self._play(planner, self.tally[:0])
@@ -364,10 +363,9 @@ class SoftCells:
             groups["network"] = self.network.arrays()
         if self.planner is not None:
             groups["plan"] = self.planner.arrays()
-        best = self.champion
-        if best is not None:
-            same = best.planner is self.planner
-            groups["best"] = best.prices | {"tally": best.tally} | ({} if same else best.planner.arrays())
+        if (best := self.champion) is not None:
+            more = {} if best.planner is self.planner else best.planner.arrays()
+            groups["best"] = best.prices | {"tally": best.tally} | more
         return out | {f"{group}/{name}": value for group, named in groups.items() for name, value in named.items()}
 
     def grown(self, defaults: Sequence[float], more: int) -> Arrays:
@@ -380,14 +378,13 @@ class SoftCells:
         groups: dict[str, Arrays] = {name: {} for name in GROUPS}
         try:
             for name, value in arrays.items():
-                if rest := name.partition("/")[2]:
-                    groups[name.partition("/")[0]][rest] = value
-            counters = arrays["counters"].tolist()
-            self.episodes, self.built, self.settled, self.alarms, self.plans, self.next, self.chosen = counters
+                group, _, rest = name.partition("/")
+                groups.get(group, {})[rest] = value
+            counters = ("episodes", "built", "settled", "alarms", "plans", "next", "chosen")
+            vars(self).update(zip(counters, arrays["counters"].tolist(), strict=True))
             self.tally = arrays["tally"].copy()
-            known = (self.trials.restore, self.kinds.restore, self.doubts.restore, self.record.restore, self.memory.restore)
-            for name, restore in zip(("trials", "kinds", "doubts", "record", "memory"), known, strict=True):
-                restore(groups[name])
+            for name in ("trials", "kinds", "doubts", "record", "memory"):
+                getattr(self, name).restore(groups[name])
             self.costs.restore(groups["dual"])
             if self.network is not None and groups["network"]:
                 self.network.restore(groups["network"])
