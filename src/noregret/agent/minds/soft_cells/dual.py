@@ -28,7 +28,7 @@ _INTEREST = 0.02
 #: An estimate is close to what is needed within this share of the scale, or this share of the band where that is more.
 _CLOSE, _CLOSE_IN_BAND = 0.01, 0.3
 #: What exact plans owe at most, in scales.
-_OWED = 1.0
+_OWED = 3.0
 #: Where a standard error of the gap is more than this share of the scale, that what comes is better than the estimate is
 #: believed only beyond the rest of that error.
 _LUCKY = 0.1
@@ -76,7 +76,7 @@ class PriceSearch:
 
     def account(self, totals: Array, aim: Aim) -> None:
         """Count what an episode of such totals (m,) leaves for others, or takes from them, whatever played it."""
-        if aim.exact:
+        if aim.exact or self.owes:
             asked = aim.bounds + self.margin * aim.scale
             most = np.fmax(aim.scale, asked - self.sides[0, 1])
             self.left = np.clip(self.left + totals - asked, -_OWED * aim.scale, most)
@@ -96,8 +96,8 @@ class PriceSearch:
         self.debt = np.clip(self.debt + _INTEREST * change, 0.0, 2.0 * aim.scale + np.abs(self.gap))
 
     def forget(self) -> None:
-        """Forget how far another kind of model was off, and what it left."""
-        for known in (self.gap, self.variance, self.debt, self.left):
+        """Forget how far another kind of model was off."""
+        for known in (self.gap, self.variance, self.debt):
             known[:] = 0.0
         self.seen = 0
 
@@ -216,14 +216,12 @@ class PriceSearch:
             prices = self.Y.copy()
             prices[i] = Y
             estimate = totals(prices)
-        if (
-            aim.exact
-            and low is not None
-            and high is not None
-            and abs(needed - float(estimate[i])) > close
-            and Y in (low[0], high[0])
-        ):
-            self.sides = np.array([[low[0], low_estimate[i]], [high[0], high_estimate[i]]])
+        short = needed - float(estimate[i])
+        if aim.exact and abs(short) > close:  # the last pass counts, too
+            low, low_estimate = ((Y, short), estimate) if short > 0.0 else (low, low_estimate)
+            high, high_estimate = ((Y, short), estimate) if short <= 0.0 else (high, high_estimate)
+            if low is not None and high is not None:
+                self.sides = np.array([[low[0], low_estimate[i]], [high[0], high_estimate[i]]])
         self.Y[i], self.estimate = Y, estimate
 
     def arrays(self) -> Arrays:

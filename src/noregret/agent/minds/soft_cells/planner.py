@@ -163,11 +163,12 @@ class Planner:
             record: of all episodes.
             owes: whether something is owed to a limit: then nothing is hoped for, unless none of them met it.
         """
-        if not self.exact:
+        if not isinstance(self.model, CountModel):
             return False
         unknown = Outlook.of(record, self.model.units).unknown * (not owes or not record.met.all())
         changed = bool(unknown.any() != self.outlook.unknown.any())
-        self.outlook = self.outlook._replace(unknown=unknown)
+        if self.exact or changed:
+            self.outlook = self.outlook._replace(unknown=unknown)
         return changed
 
     def looked(self, played: PlayedEpisode) -> bool:
