@@ -20,7 +20,8 @@ from noregret.agent.minds.soft_cells.kernels.rehearsing import Echoes, RuleLines
 from noregret.agent.minds.soft_cells.rules import Drawn, SimpleRule, constant, packed
 from noregret.agent.minds.soft_cells.types import Array
 
-#: Steps of all episodes of a search; rounds of it; episodes that a rule is judged by in a round; rules of a round: from, to.
+#: Steps of all episodes of a search, each as long as the longest seen; rounds of it; episodes that a rule is judged by in a
+#: round; rules of a round: from, to.
 _STEPS, _ROUNDS, _EPISODES, _RULES = 1.2e6, 6, (8, 100), (24, 200)
 #: What targets count for beside the signals: what the episode still brought, and how the state moved.
 _WORTH, _MOVES = 0.5, 1.5

@@ -242,7 +242,8 @@ class RuleTrials:
     def _trust(self) -> Trust:
         """How far rehearsals count.
 
-        Where what came differs from what was promised by no more than luck explains, a promise is worth the most.
+        What all rules miss alike is taken off every promise. Where the rest is no more than luck explains, a promise is worth
+        the most. A rule says as much of it as it has episodes.
         """
         known = [totals.var(axis=0, ddof=1) for totals in [*self.totals, self.lately] if len(totals) > 1]
         variance = np.array([_typical(column) for column in np.array(known).reshape(-1, self.J).T])
@@ -333,6 +334,9 @@ class RuleTrials:
             contest: what totals are compared by.
             plans: totals of the best plan so far, and of the last plans of each kind.
             doubted: whether plans bring less than the model says: then a rule leads that is better at all.
+
+        Where promises were kept so well that they say more than all episodes that are remembered of a plan, a rule leads that
+        is better at all, too, and plans come back only if they are better by one standard error of their own.
         """
         known, contest = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST], self._wide(contest)
         if contest.apart <= 0.0 or not known or len(self.lately) < _PLANS:
