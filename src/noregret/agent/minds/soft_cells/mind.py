@@ -161,8 +161,9 @@ class SoftCells:
 
     def steady(self) -> Policy:
         """What plays where nothing is learned: the rule that leads, else the plan; no rule on trial, no partner."""
-        lead = self.trials.rules[self.trials.leader] if self.trials.leader >= 0 else None
-        return self if self.planner is None else self.planner.policy._replace(rule=lead)
+        if self.planner is None:
+            return self
+        return self.planner.policy._replace(rule=self.trials.steady(self._contest(self.planner)))
 
     def table(self, most: int) -> None:
         """None: before anything was learned there is no table."""

@@ -20,8 +20,9 @@ from noregret.agent.minds.soft_cells.kernels.rehearsing import Echoes, RuleLines
 from noregret.agent.minds.soft_cells.rules import Drawn, SimpleRule, constant, packed
 from noregret.agent.minds.soft_cells.types import Array
 
-#: Steps of all episodes of a search; rounds of it; episodes that a rule is judged by in a round; rules of a round: from, to.
-_STEPS, _ROUNDS, _EPISODES, _RULES = 1.2e6, 6, (8, 24), (24, 200)
+#: Steps of all episodes of a search, each as long as the longest seen; rounds of it; episodes that a rule is judged by in a
+#: round; rules of a round: from, to.
+_STEPS, _ROUNDS, _EPISODES, _RULES = 1.2e6, 6, (8, 100), (24, 200)
 #: What targets count for beside the signals: what the episode still brought, and how the state moved.
 _WORTH, _MOVES = 0.5, 1.5
 #: Rules of a round that the next ones are made from, and the best that are judged once more by so many times the episodes.
@@ -53,7 +54,7 @@ class Rehearsal:
     def __init__(self, seen: Transitions, units: Units, horizon: int, random: np.random.Generator) -> None:
         used = choose(len(seen.actions), USED, random)
         n, self.states = len(used), seen.before[used]
-        self.starts = seen.before[seen.first]
+        self.starts, self.longest = seen.before[seen.first], int(seen.lengths.max())
         moves, ended, signals = seen.after[used] - self.states, seen.ended[used], seen.signals[used]
         brought = still_brought(seen, units, horizon)[used]
         wanted = targets(units.of(signals), ended, (brought, _WORTH), (moves, _MOVES))
@@ -86,8 +87,8 @@ class Rehearsal:
             begin: what the first rules are made from.
             scores: how good mean totals (R,J) are, (R,).
         """
-        M = int(np.clip(_STEPS / (_ROUNDS * _RULES[1] * self.H), *_EPISODES))
-        n = int(np.clip(_STEPS / (_ROUNDS * M * self.H), *_RULES))
+        M = int(np.clip(_STEPS / (_ROUNDS * _RULES[1] * self.longest), *_EPISODES))
+        n = int(np.clip(_STEPS / (_ROUNDS * M * self.longest), *_RULES))
         drawn = Drawn(self.states, self.A, self.random)
         pool = [*known[:PARENTS], *begin, *(constant(a) for a in range(min(self.A, n)))]
         pool += [drawn.rule() for _ in range(n)]
@@ -106,7 +107,8 @@ class Rehearsal:
                 found.append(self._plain(pool[k]))
                 done.append(does)
         following = [self._plain(pool[k]) for k in order[:PARENTS]]
-        totals = self.totals([*known, *found], 4 * M) if known or found else np.zeros((0, self.J))
+        more = max(4 * M, int(_STEPS / (_ROUNDS * max(len(known) + len(found), 1) * self.longest)))
+        totals = self.totals([*known, *found], more) if known or found else np.zeros((0, self.J))
         new = totals[len(known) :]
         order = np.argsort(-scores(new), kind="stable") if found else order[:0]
         bold = [rule for rule in drawn.bold() if not any((rule(self.states) == other).mean() > _SAME for other in tried)]

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from noregret.agent.minds.soft_cells.contest import MARGIN, STRICT, PlanContest, count, pair
+from noregret.agent.minds.soft_cells.contest import KEPT, MARGIN, STRICT, PlanContest, count, pair
 from noregret.agent.minds.soft_cells.rehearsal import PARENTS, Found
 from noregret.agent.minds.soft_cells.rules import SimpleRule, constant, packed, unpacked
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers
@@ -39,7 +38,9 @@ _TRUSTED, _SOME = 3, 8
 #: Episodes that the usual variance of rules is worth beside a rule's own.
 _USUAL = 8
 #: Episodes that a rehearsal is worth at most.
-_WORTH = 40.0
+_WORTH = 200.0
+#: A rule breaks its own promise by what it misses beyond luck, whose variance is taken so many times: two standard errors.
+_SURE = 4.0
 #: The least that a partner brings, in ranges of returns; how much may be saved and owed, in scales.
 _GAIN, _SAVED, _OWES = 0.005, 1.2, 3.0
 #: A rule plays in place of a plan that owes so much, in scales; it saves so much at least. No more than the third is
@@ -55,6 +56,7 @@ class Trust(NamedTuple):
 
     deviation: Array  # of totals from episode to episode
     worth: Array  # how many episodes a promise is worth
+    off: Array  # how much less all rules bring than was promised, at most 0
 
 
 class RuleTrials:
@@ -203,10 +205,12 @@ class RuleTrials:
         self.made += 1
         if self.made % 2:
             order = [i for i in np.argsort(-scores, kind="stable")[:PARENTS].tolist() if len(self.totals[i])]
-            found = search([self.rules[i] for i in order], self.pool, partial(self._mixed, contest))
+            trust = self._trust()
+            spared = self._spared(trust)
+            found = search([self.rules[i] for i in order], self.pool, lambda means: self._mixed(contest, means - spared))
             self.pool = found.pool
             self.promised[order] = found.known
-            if found.rules and self._mixed(contest, found.totals[:1] + self._off())[0] > least:
+            if found.rules and self._mixed(contest, found.totals[:1] + trust.off - spared)[0] > least:
                 return self._add(found.rules[0], found.totals[0])
             if found.bold and self._poor():
                 return self._add(found.bold[0], np.full(self.J, np.nan))
@@ -238,25 +242,31 @@ class RuleTrials:
     def _trust(self) -> Trust:
         """How far rehearsals count.
 
-        Where what came differs from what was promised by no more than luck explains, a promise is worth the most.
+        What all rules miss alike is taken off every promise. Where the rest is no more than luck explains, a promise is worth
+        the most. A rule says as much of it as it has episodes.
         """
         known = [totals.var(axis=0, ddof=1) for totals in [*self.totals, self.lately] if len(totals) > 1]
-        variance = np.median(known or [np.zeros(self.J)], axis=0)
-        missed, times = self._missed()
+        variance = np.array([_typical(column) for column in np.array(known).reshape(-1, self.J).T])
+        (missed, times), none = self._missed(), np.zeros(self.J)
+        if not len(missed):
+            return Trust(np.sqrt(variance), none, none)
+        common = np.array([_middle(column, times) for column in missed.T])
+        sure = np.maximum(1.0 - variance / np.maximum(times.sum() * common**2, 1e-12), 0.0)
+        off = np.minimum(common * sure, 0.0)
         if len(missed) < _TRUSTED:
-            return Trust(np.sqrt(variance), np.zeros(self.J))
-        wrong = np.maximum((missed**2 - variance / times[:, None]).mean(axis=0), 0.0)
-        return Trust(np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH))
+            return Trust(np.sqrt(variance), none, off)
+        wrong = np.maximum((times[:, None] * (missed - common) ** 2 - variance).sum(axis=0) / times.sum(), 0.0)
+        return Trust(np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH), off)
 
     def _mean(self, i: int, trust: Trust) -> Array:
         """(J,) the totals expected of a rule that was tried: what it brought, and what was promised, as far as that counts.
 
         A promise counts less where the rule itself broke it by more than luck explains.
         """
-        totals, promised = self.totals[i], self.promised[i]
+        totals, promised = self.totals[i], self.promised[i] + trust.off
         if not np.isfinite(promised).all():
             return np.asarray(totals.mean(axis=0), dtype=np.float64)
-        broken = np.maximum((totals.mean(axis=0) - promised) ** 2 - trust.deviation**2 / len(totals), 1e-12)
+        broken = np.maximum((totals.mean(axis=0) - promised) ** 2 - _SURE * trust.deviation**2 / len(totals), 1e-12)
         worth = np.minimum(trust.worth, trust.deviation**2 / broken)
         return np.asarray((totals.sum(axis=0) + worth * promised) / (len(totals) + worth), dtype=np.float64)
 
@@ -269,19 +279,18 @@ class RuleTrials:
         error[0] = 0.0
         return error
 
+    def _spared(self, trust: Trust) -> Array:
+        """(J,) the standard error that limits of a new rule are judged by once it was tried as often as is remembered."""
+        error: Array = _ERRORS * trust.deviation / np.sqrt(KEPT + trust.worth)
+        error[0] = 0.0
+        return error
+
     def _missed(self) -> tuple[Array, Array]:
         """(n,J) how much more rules with lines brought than was promised, and (n,) in how many episodes."""
         sure = [i for i, rule in enumerate(self.rules) if len(rule.where) and len(self.totals[i])]
         sure = [i for i in sure if np.isfinite(self.promised[i]).all()]
         missed = [self.totals[i].mean(axis=0) - self.promised[i] for i in sure]
         return np.array(missed).reshape(-1, self.J), np.array([len(self.totals[i]) for i in sure], dtype=np.float64)
-
-    def _off(self) -> Array:
-        """(J,) how much less the last rules brought than was promised, the median; less where they were few; at most 0."""
-        last = self._missed()[0][-LATELY:]
-        if not len(last):
-            return np.zeros(self.J)
-        return np.asarray(np.minimum(np.median(last, axis=0) * len(last) / (len(last) + _TRUSTED), 0.0), dtype=np.float64)
 
     def _add(self, rule: SimpleRule, promised: Array) -> int:
         """A new rule; when there is no more room, in the place of the one that brought least."""
@@ -325,6 +334,9 @@ class RuleTrials:
             contest: what totals are compared by.
             plans: totals of the best plan so far, and of the last plans of each kind.
             doubted: whether plans bring less than the model says: then a rule leads that is better at all.
+
+        Where promises were kept so well that they say more than all episodes that are remembered of a plan, a rule leads that
+        is better at all, too, and plans come back only if they are better by one standard error of their own.
         """
         known, contest = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST], self._wide(contest)
         if contest.apart <= 0.0 or not known or len(self.lately) < _PLANS:
@@ -341,13 +353,24 @@ class RuleTrials:
         totals = self.totals[known[best]]
         totals = totals - totals.mean(axis=0) + mean
         plans = [self.lately[-_PLANS:] if last >= 0 else self.lately, *(t[-LATELY:] for t in plans if len(t) >= _PLANS)]
+        kept = bool((trust.worth >= KEPT).all())
         if last >= 0:
-            plays = all(contest.score(tally) < values[best] for tally in plans)
+            beyond = self.lately.std(axis=0)[0] / math.sqrt(_PLANS) / contest.apart if kept else 0.0
+            plays = all(contest.score(tally) < values[best] + beyond for tally in plans)
         else:
-            plays = all(contest.lost(tally, totals, 0.0, 0.0 if doubted else _ERRORS) for tally in plans)
+            plays = all(contest.lost(tally, totals, 0.0, 0.0 if doubted or kept else _ERRORS) for tally in plans)
         self.leader, self.partner = (known[best] if plays else -1), (known[other] if plays and both else -1)
         if plays != (last >= 0):
             self.saved[:] = 0.0
+
+    def steady(self, contest: PlanContest) -> SimpleRule | None:
+        """The rule that leads; where a partner plays beside it, the best of all that hold limits alone. None for a plan."""
+        if self.partner < 0:
+            return self.rules[self.leader] if self.leader >= 0 else None
+        contest, trust = self._wide(contest), self._trust()
+        known = [i for i, totals in enumerate(self.totals) if len(totals) >= _FEWEST]
+        means = np.array([self._mean(i, trust) - self._luck(i, trust) for i in known])
+        return self.rules[known[int(np.argmax(contest.scores(means, STRICT)))]]
 
     def describe(self) -> list[str]:
         """What was tried, and what leads, one line each."""
@@ -390,3 +413,16 @@ class RuleTrials:
         self.promised, self.lately = arrays["promised"].copy(), arrays["lately"].copy()
         playing, leader, partner, self.made = arrays["now"].tolist()
         self.playing, self.leader, self.partner, self.saved = playing - 1, leader - 1, partner - 1, arrays["saved"].copy()
+
+
+def _typical(variances: Array) -> float:
+    """The median of the variances that are not 0: where a cost comes seldom, most rules had no luck to show."""
+    moved = variances[variances > 0.0]
+    return float(np.median(moved)) if len(moved) else 0.0
+
+
+def _middle(numbers: Array, weights: Array) -> float:
+    """The weighted median."""
+    order = np.argsort(numbers, kind="stable")
+    sums = np.cumsum(weights[order])
+    return float(numbers[order[int(np.searchsorted(sums, sums[-1] / 2.0))]])
