@@ -24,9 +24,10 @@ SINCE, GUESSED = "Played with a preset that has changed since", "Left out"
 
 
 def first(board: Leaderboard) -> list[str]:
-    """The first learners of a board among those that ran on every world."""
-    found = board.analysis
-    return [board.learners[i] for i in found.order if found.ran_on(i) == len(board.problems)][:FIRST]
+    """The first learners of a board among those that ran on every world, and whose formulas are of a source that was read."""
+    found, read = board.analysis, {row.learner for row in board.rows if row.source != "memory"}
+    everywhere = [board.learners[i] for i in found.order if found.ran_on(i) == len(board.problems)]
+    return [name for name in everywhere if name in read][:FIRST]
 
 
 def alone(board: Leaderboard) -> list[str]:

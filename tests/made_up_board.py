@@ -32,7 +32,7 @@ def a_cell(problem: str, learner: str, numbers: tuple[float, float] | None) -> C
 def a_board() -> Leaderboard:
     """Four learners on two problems; one cell is left out."""
     told = {"triple-q": ["a simulator"], "safe <i>": ["a safe policy"]}
-    rows = [LearnerRow(name, told.get(name, []), "memory", ["√T", "0"]) for name in NUMBERS["left"]]
+    rows = [LearnerRow(name, told.get(name, []), "paper", ["√T", "0"]) for name in NUMBERS["left"]]
     cells = [a_cell(problem, learner, own) for problem, all_ in NUMBERS.items() for learner, own in all_.items()]
     protocol = Protocol(1000, 2, 0, "practical", 60.0, {"noregret": "0"}, {"cpu": "a cpu"}, ["Nothing & nobody."])
     return Leaderboard(protocol, rows, EPISODES, cells)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,7 @@ def test_readme_has_the_first_rows_of_the_boards() -> None:
 
 def test_what_readme_says_of_the_boards_in_words_is_so() -> None:
     short, long = BOARDS.values()
+    assert "the table has the first at 10,000 episodes of those whose sources were read" in README
     one, other = (name.lower() for name in re.findall(r"(CRPO|NPG-PD) is first, (?:and )?(CRPO|NPG-PD)", README)[0])
     assert headline.first(short)[0] == one and one != other
     assert {row.learner for row in short.rows if "a simulator" in row.told} == {one, other, "cspda"}
@@ -93,3 +95,5 @@ def test_a_headline_by_hand() -> None:
     assert headline.behind(made, "safe <i>") == pytest.approx((1.5, 1.5)), "it ran on the right alone"
     (row,) = [row for row in headline.table([made, made]).rows if row[0] == "triple-q"]
     assert row[1] == "a simulator (5 draws an episode)" and row[3:6] == ("1.00", "2.0", "0.0%") and row[2:6] == row[6:]
+    made.rows[made.learners.index("triple-q")] = replace(made.rows[made.learners.index("triple-q")], source="memory")
+    assert headline.first(made) == ["opdop", "uniform"], "what is from memory is not among README's first"

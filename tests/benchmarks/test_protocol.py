@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import re
@@ -62,11 +63,21 @@ def test_at_least_half_of_each_set_is_noisy_and_all_can_be_met() -> None:
 
 def test_nothing_that_was_chosen_names_a_test_world() -> None:
     mine = {Path(__file__), protocol.FILE, protocol.LOG}
+    families = sorted({text.partition(":")[0] for text in protocol.TEST_WORLDS})
+    named = re.compile(rf"\b(?:{'|'.join(families)}):[A-Za-z][\w.=,-]*\w")
+    texts: dict[str, Path] = {}
     for folder in ("src", "tests", "docs", "benchmarks", "examples"):
         for path in (ROOT / folder).rglob("*"):
-            if path.suffix in (".py", ".md", ".toml") and path not in mine and not path.name.startswith("leaderboard"):
+            if path.suffix in (".py", ".md", ".toml", ".csv", ".jsonl") and path not in mine and "leaderboard" not in path.stem:
                 text = path.read_text("utf-8")
                 assert not any(world in text for world in protocol.TEST_WORLDS), path
+                assert not re.search(r"seed(?:=| = |: | )1\d{3}\b", text), path
+                texts |= dict.fromkeys(named.findall(text), path)
+    tests = {nr.problems.load(text).name for text in protocol.TEST_WORLDS}
+    for text, path in texts.items():
+        with contextlib.suppress(nr.NoRegretError):  # a text that shows what is refused
+            assert nr.problems.load(text).name not in tests, (path, text)
+    assert len(texts) > 100
 
 
 def test_a_failure_of_one_run_in_twenty_is_seen_on_the_last_rungs() -> None:
