@@ -161,9 +161,8 @@ class SoftCells:
 
     def steady(self) -> Policy:
         """What plays where nothing is learned: the rule that leads, else the plan; no rule on trial, no partner."""
-        if self.planner is None:
-            return self
-        return self.planner.policy._replace(rule=self.trials.steady(self._contest(self.planner)))
+        plan = self.planner
+        return self if plan is None else plan.policy._replace(rule=self.trials.steady(self._contest(plan)))
 
     def table(self, most: int) -> None:
         """None: before anything was learned there is no table."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from noregret.agent.minds.soft_cells.contest import KEPT, MARGIN, STRICT, PlanContest, count, pair
 from noregret.agent.minds.soft_cells.rehearsal import PARENTS, Found
 from noregret.agent.minds.soft_cells.rules import SimpleRule, constant, packed, unpacked
+from noregret.agent.minds.soft_cells.trust import Trust
 from noregret.agent.minds.soft_cells.types import Array, Arrays, Integers
 
 #: Constant actions that are all tried, at most; of more actions only some are. Rules on trial, at most.
@@ -33,12 +33,10 @@ _FEWEST, _PLANS, _ERRORS = 4, 8, 1.0
 #: as seldom where they were worse by the last in ranges of returns. Over the third where observations are numbers: only
 #: constant actions are tried there, from which nothing is learned.
 LATELY, PACE, PACE_OF_TABLES, _BEHIND = 16, 50, 1000, 0.1
-#: Rules that kept their promise, as is thought before any did. A rule that does not lead is tried so often at most.
-_TRUSTED, _SOME = 3, 8
+#: A rule that does not lead is tried so often at most.
+_SOME = 8
 #: Episodes that the usual variance of rules is worth beside a rule's own.
 _USUAL = 8
-#: Episodes that a rehearsal is worth at most.
-_WORTH = 200.0
 #: A rule breaks its own promise by what it misses beyond luck, whose variance is taken so many times: two standard errors.
 _SURE = 4.0
 #: The least that a partner brings, in ranges of returns; how much may be saved and owed, in scales.
@@ -49,14 +47,6 @@ _OWED, _SAVES, _KEPT_FREE = 0.5, 0.2, 1.0
 
 #: Finds new rules: given those that were tried, those to begin with, and how good mean totals (R,1+m) are.
 Search = Callable[[Sequence[SimpleRule], Sequence[SimpleRule], Callable[[Array], Array]], Found]
-
-
-class Trust(NamedTuple):
-    """How far a promise counts beside what a rule brought; each (J,)."""
-
-    deviation: Array  # of totals from episode to episode
-    worth: Array  # how many episodes a promise is worth
-    off: Array  # how much less all rules bring than was promised, at most 0
 
 
 class RuleTrials:
@@ -240,23 +230,8 @@ class RuleTrials:
         return out
 
     def _trust(self) -> Trust:
-        """How far rehearsals count.
-
-        What all rules miss alike is taken off every promise. Where the rest is no more than luck explains, a promise is worth
-        the most. A rule says as much of it as it has episodes.
-        """
-        known = [totals.var(axis=0, ddof=1) for totals in [*self.totals, self.lately] if len(totals) > 1]
-        variance = np.array([_typical(column) for column in np.array(known).reshape(-1, self.J).T])
-        (missed, times), none = self._missed(), np.zeros(self.J)
-        if not len(missed):
-            return Trust(np.sqrt(variance), none, none)
-        common = np.array([_middle(column, times) for column in missed.T])
-        sure = np.maximum(1.0 - variance / np.maximum(times.sum() * common**2, 1e-12), 0.0)
-        off = np.minimum(common * sure, 0.0)
-        if len(missed) < _TRUSTED:
-            return Trust(np.sqrt(variance), none, off)
-        wrong = np.maximum((times[:, None] * (missed - common) ** 2 - variance).sum(axis=0) / times.sum(), 0.0)
-        return Trust(np.sqrt(variance), np.minimum(variance / np.maximum(wrong, 1e-12), _WORTH), off)
+        """How far rehearsals count."""
+        return Trust.of([*self.totals, self.lately], *self._missed())
 
     def _mean(self, i: int, trust: Trust) -> Array:
         """(J,) the totals expected of a rule that was tried: what it brought, and what was promised, as far as that counts.
@@ -413,16 +388,3 @@ class RuleTrials:
         self.promised, self.lately = arrays["promised"].copy(), arrays["lately"].copy()
         playing, leader, partner, self.made = arrays["now"].tolist()
         self.playing, self.leader, self.partner, self.saved = playing - 1, leader - 1, partner - 1, arrays["saved"].copy()
-
-
-def _typical(variances: Array) -> float:
-    """The median of the variances that are not 0: where a cost comes seldom, most rules had no luck to show."""
-    moved = variances[variances > 0.0]
-    return float(np.median(moved)) if len(moved) else 0.0
-
-
-def _middle(numbers: Array, weights: Array) -> float:
-    """The weighted median."""
-    order = np.argsort(numbers, kind="stable")
-    sums = np.cumsum(weights[order])
-    return float(numbers[order[int(np.searchsorted(sums, sums[-1] / 2.0))]])
