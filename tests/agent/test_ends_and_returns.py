@@ -138,3 +138,14 @@ def test_a_limit_that_every_episode_broke_is_met_in_the_end(tmp_path: Any) -> No
         kinds.add(type(mind.planner.model).__name__)
     assert "CountModel" in kinds
     assert np.mean(agent.history.values[-20:, 0]) <= 14.0
+
+
+def test_an_end_is_no_way_out_with_one_hot_features() -> None:
+    """A ridge of 0.01 pulled values to 0 at each of 60 steps, so that Algorithm 1 fell into a hole in every episode."""
+    lake = gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=True, max_episode_steps=60)
+    agent = nr.Agent(
+        lake, features=nr.features.OneHot(16, 4), limit=0.3, episodes=400, seed=0,
+        cost=lambda x, action, following, reward, info: float(following in (5, 7, 11, 12)),
+    )  # fmt: skip
+    agent.learn(400, progress_bar=False)
+    assert agent.history.values[-200:, 0].mean() < 0.3 and agent.history.rewards[-200:].mean() > 0.2

@@ -25,7 +25,11 @@ TABLE = Constants(
         paper=("(beta/H)**2 or 1", "not reported; an untried pair is worth exactly H"),
         practical=("min(1e-6, (0.2*beta/H)**2) or 1e-6", "small: an untried direction is worth the cap, a tried one its mean"),
         counts=("min(1e-6, (0.1*beta/H)**2) or 1e-6", "small: an untried pair is worth the cap, a tried one its mean"),
-        shared=(0.01, "chosen: features are never exact, and a smaller ridge believes what they say between states"),
+        shared=(
+            "1e-5 if one_hot else 0.01",
+            "chosen: a smaller ridge believes what features say between states; one-hot ones are exact, and a ridge that pulls "
+            "values to 0 at every step makes an end look better than a long life",
+        ),
     ),
     Number(
         "beta",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noregret.errors import InputError
+from noregret.features import OneHot
 from noregret.kernels.gram.stream import Fit, act
 from noregret.learners.arrays import check_observed
 from noregret.learners.base import GivenFeatures, Learner, SomeSpec
@@ -85,7 +86,7 @@ class ContinuousLearner(Learner):
         """
         known = with_features(cast(ContinuousSpec, spec), features)
         H, A, d, m = known.horizon, known.n_actions, known.dimension, known.n_constraints
-        return {"H": H, "A": A, "d": d, "m": m, "K": episodes, "one_hot": False}
+        return {"H": H, "A": A, "d": d, "m": m, "K": episodes, "one_hot": type(known.features) is OneHot}
 
     @property
     @abstractmethod
