@@ -54,8 +54,8 @@ def test_masked_actions_are_never_played() -> None:
 
 
 def test_two_limits_at_once() -> None:
-    last = np.mean([played(Shop(5.0, 8.0), 120, seed)[-60:].mean(axis=0) for seed in (0, 1)], axis=0)
-    assert last[1] <= 5.3 and last[2] <= 8.3 and last[0] >= 10.5  # rules that were tried among them
+    last = np.mean([played(Shop(5.0, 8.0), 120, seed)[-60:].mean(axis=0) for seed in range(4)], axis=0)
+    assert last[1] <= 5.2 and last[2] <= 8.3 and last[0] >= 10.5  # rules that were tried among them
 
 
 @pytest.mark.parametrize("slip", [0.0, 0.3])

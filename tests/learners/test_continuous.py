@@ -102,11 +102,13 @@ def test_a_finite_world_through_the_dense_path_is_the_tabular_algorithm_and_its_
 def test_every_option_of_a_preset_is_that_of_the_tabular_learner(preset):
     """Span bonus, plain dual estimate, damping, schedules: one-hot through the dense path against the counts.
 
-    The bonus for noise is left out: counts have a variance for each pair, vectors one for a step. So is the measured step of
-    several prices, which is for tables.
+    The bonus for noise is left out: counts have a variance for each pair, vectors one for a step. So are the measured step of
+    several prices, and the bonus that fades, which are for tables.
     """
     p = problems.load("random:m=2")
-    finite = learners.make("primal-dual-lsvi", p.spec, episodes=200, preset=preset, noise_bonus=0.0, price_step="printed")
+    finite = learners.make(
+        "primal-dual-lsvi", p.spec, episodes=200, preset=preset, noise_bonus=0.0, price_step="printed", late_bonus=1.0
+    )
     spec = ContinuousSpec(p.horizon, p.b, OneHot(p.n_states, p.n_actions))
     dense_one = learners.make("primal-dual-lsvi", spec, episodes=200, preset=preset, noise_bonus=0.0)
     rng = np.random.default_rng(2)

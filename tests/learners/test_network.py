@@ -147,7 +147,7 @@ def learned(limit: float, episodes: int) -> tuple[np.ndarray, QNetwork]:
                 Q = model.values(observations[-1], 0, wish, NONE)
                 assert Q is not None
                 best = np.eye(3)[int((wish.prices @ Q).argmax())]
-                chances = model.explored(best, np.ones(3, dtype=np.bool_))
+                chances = model.explored(best, np.ones(3, dtype=np.bool_), observations[-1])
             actions.append(int(random.choice(3, p=chances)))
             x, reward, cost, _ = world.step(actions[-1])
             observations.append(x), rewards.append(reward), costs.append(cost)
@@ -345,5 +345,5 @@ def test_a_forged_network_is_refused(mind: SoftCells, name: str, change: Any) ->
 
 def test_a_model_of_a_network_says_what_it_is(mind: SoftCells) -> None:
     assert mind.planner is not None and isinstance(mind.planner.model, NetworkModel)
-    out = mind.planner.model.explored(np.array([1.0, 0.0, 0.0]), np.array([True, False, True]))
+    out = mind.planner.model.explored(np.array([1.0, 0.0, 0.0]), np.array([True, False, True]), np.zeros(1))
     assert out.sum() == pytest.approx(1.0) and out[1] == 0.0 and out[2] == pytest.approx(mind.planner.model.explore / 2)
