@@ -27,7 +27,7 @@ _WINDOW = 20
 _INTEREST = 0.02
 #: An estimate is close to what is needed within this share of the scale, or this share of the band where that is more.
 _CLOSE, _CLOSE_IN_BAND = 0.01, 0.3
-#: What exact plans owe at most, in scales.
+#: What exact plans owe at most, in scales. It is paid by whatever plays, also where a table is not exact meanwhile.
 _OWED = 3.0
 #: Where a standard error of the gap is more than this share of the scale, that what comes is better than the estimate is
 #: believed only beyond the rest of that error.
