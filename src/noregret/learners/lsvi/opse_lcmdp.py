@@ -157,7 +157,12 @@ class OPSELCMDP(LeastSquaresLearner):
             tuned=("0.000398*(d*H*sqrt(log(4*log(max(A, 2))*d*(K*H)/p)))", FOUND),
             practical=(0.0311, FOUND),
         ),
-        Number("C_g", theory=("C_r", "the order of the paper"), practical=("0.161*(0.101*0.0805)", FOUND), tuned=("0.00437*(C_r)", FOUND)),
+        Number(
+            "C_g",
+            theory=("C_r", "the order of the paper"),
+            practical=("0.161*(0.101*0.0805)", FOUND),
+            tuned=("0.00437*(C_r)", FOUND),
+        ),
         Number("B", theory=("C_g*H/gamma", "the order of the paper"), practical=(0.0805, FOUND)),
         Number("C_plus", theory=("B*C_r", "the order of the paper"), practical=(0.0805, FOUND)),
         Number(
