@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import headline, protocol, release
+from noregret import learners
 from noregret.report.leaderboard import Leaderboard, page
 from tests.made_up_board import a_board
 
@@ -69,7 +70,15 @@ def test_readme_has_the_first_rows_of_the_boards() -> None:
 
 def test_what_readme_says_of_the_boards_in_words_is_so() -> None:
     short, long = BOARDS.values()
-    assert "the table has the first at 10,000 episodes of those whose sources were read" in README
+    assert "the table has the first at 10,000 episodes of those that are not from memory" in README
+    rows = {
+        name
+        for name in re.findall(r"^\| ([a-z-]+) ", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+        if name in learners.names()
+    }
+    told = re.findall(r"Of these, (.*) are made from what others wrote of them", README)[0]
+    assert {*re.findall(r"`([a-z-]+)`", told)} == {name for name in rows if learners.get(name).source == "notes"}
+    assert not [name for name in rows if learners.get(name).source == "memory"]
     one, other = (name.lower() for name in re.findall(r"(CRPO|NPG-PD) is first, (?:and )?(CRPO|NPG-PD)", README)[0])
     assert headline.first(short)[0] == one and one != other
     assert {row.learner for row in short.rows if "a simulator" in row.told} == {one, other, "cspda"}
